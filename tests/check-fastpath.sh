@@ -232,7 +232,44 @@ link_and_count ()
   check_count "$suffix, plugin" "$temporary/host-$suffix"
 }
 
+# A pool's free and the next allocation: the program prints nothing and makes
+# $1 pairs.
+cat > "$temporary/pool.c" <<'END'
+#include <stdlib.h>
+#include <slice/arena.h>
+int
+main (int argc, char **argv)
+{
+  SlicePool *pool = slice_pool_new_plain (24);
+  void *object = slice_pool_alloc (pool);
+  for (long i = atol (argv[argc - 1]); i > 0; i--)
+    {
+      slice_pool_free (pool, object);
+      object = slice_pool_alloc (pool);
+      __asm__ volatile ("" : "+r"(object) : : "memory");
+    }
+  slice_pool_destroy (pool);
+  return 0;
+}
+END
+
+# Of these the loop takes 2 and the test for NULL 2.
+check_pool ()
+{
+  compile "$CC" "-O2" pool.o pool.c
+  $CC -o "$temporary/pool" "$temporary/pool.o" "$library" "$rpath"
+  n=$((($(instructions "$temporary/pool" pairs 30000) \
+        - $(instructions "$temporary/pool" pairs 10000)) / 200))
+  echo "# pool: $n hundredths of an instruction a round"
+  if test "$n" -gt 0 && test "$n" -le 1300; then
+    pass "pool: free and take in at most 13 instructions, the loop included"
+  else
+    fail "pool: free and take in at most 13 instructions" "$n / 100"
+  fi
+}
+
 if test -n "${VALGRIND-}" && $VALGRIND --version > /dev/null 2>&1; then
+  check_pool
   link_and_count "$CC" c
   test -n "$have_cxx" && link_and_count "$CXX" cc
 else

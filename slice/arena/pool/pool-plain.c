@@ -57,7 +57,7 @@ stack_bytes (size_t capacity)
 void
 sli_pool_no_stack (SlicePoolV1 *head)
 {
-  head->bottom = (void **) (uintptr_t) no_stack + 1;
+  head->bottom = (uintptr_t) (no_stack + 1);
   head->limit = head->bottom;
   head->top = head->bottom;
 }
@@ -81,7 +81,7 @@ sli_pool_plain_fini (SlicePool *pool)
 {
   if (pool->stack_capacity != 0)
     sli_chain_table_free (&pool->chain, stack_bytes (pool->stack_capacity),
-                          pool->head.bottom - 1);
+                          sli_pool_bottom (pool) - 1);
   sli_pool_plain_init (pool);
 }
 
@@ -101,7 +101,7 @@ sli_pool_plain_start_over (SlicePool *pool)
 size_t
 sli_pool_plain_n_live (const SlicePool *pool)
 {
-  size_t n_stacked = (size_t) (pool->head.top - pool->head.bottom);
+  size_t n_stacked = sli_pool_n_stacked (pool);
   assert_here (n_stacked + pool->n_spilt <= pool->n_cut);
   return pool->n_cut - pool->n_spilt - n_stacked;
 }
@@ -134,7 +134,8 @@ plain_set_limit (SlicePool *pool)
 {
   size_t n = pool->n_cut - pool->n_spilt - plain_starts_over (pool);
   size_t n_most = stack_most (pool);
-  pool->head.limit = pool->head.bottom + (n < n_most ? n : n_most);
+  pool->head.limit
+      = (uintptr_t) (sli_pool_bottom (pool) + (n < n_most ? n : n_most));
 }
 
 /* Doubles the stack of addresses; false if there is no memory. */
@@ -143,17 +144,17 @@ stack_grow (SlicePool *pool)
 {
   SlicePoolV1 *head = &pool->head;
   size_t capacity = pool->stack_capacity;
-  size_t used = (size_t) (head->top - head->bottom);
+  size_t used = sli_pool_n_stacked (pool);
   size_t new_capacity = capacity == 0 ? STACK_CAPACITY_MIN : 2 * capacity + 1;
   void **stack = sli_chain_table_alloc (&pool->chain, stack_bytes (capacity),
                                         stack_bytes (new_capacity));
   if (stack == NULL)
     return false;
-  memcpy (stack, head->bottom - 1, (used + 1) * sizeof (void *));
+  memcpy (stack, sli_pool_bottom (pool) - 1, (used + 1) * sizeof (void *));
   if (capacity != 0)
-    slice_free1 (stack_bytes (capacity), head->bottom - 1);
-  head->bottom = stack + 1;
-  head->top = head->bottom + used;
+    slice_free1 (stack_bytes (capacity), sli_pool_bottom (pool) - 1);
+  head->bottom = (uintptr_t) (stack + 1);
+  head->top = (uintptr_t) (stack + 1 + used);
   pool->stack_capacity = new_capacity;
   return true;
 }
@@ -235,6 +236,18 @@ block_retire (SlicePool *pool, const Track *track)
   sli_chain_retire (&pool->chain, (uint32_t) index, SPARE_BYTES_MAX);
 }
 
+/* Retires the blocks whose chunks are all free. */
+static void
+tracks_retire (SlicePool *pool)
+{
+  for (uint32_t i = pool->n_tracks; i > 0; i--)
+    {
+      const Track *track = &pool->tracks[i - 1];
+      if (track->n_free == track->n_chunks)
+        block_retire (pool, track);
+    }
+}
+
 static void
 plain_spill (SlicePool *pool, void *object)
 {
@@ -300,70 +313,109 @@ run_flush (const SlicePool *pool, const Track *track, void *const *objects,
   return i;
 }
 
+/* The same in random order, in which a run has one address nearly always.
+ * Stops before an address that has no place in the map, no bits, or the block
+ * of the one before it.  A chunk of a block that the map does not lead to needs
+ * no test of its own, as it has no index below n_bits.  Counts the blocks that
+ * become empty. */
+static void **
+scattered_flush (const SlicePool *pool, void **next, void **end,
+                 size_t *n_empty)
+{
+  const uint32_t *map = pool->map.tracks;
+  uintptr_t low = pool->map.low;
+  size_t n_pages = pool->map.n_pages;
+  size_t inverse = pool->chunk_inverse;
+  unsigned shift = pool->chunk_shift;
+  Track *tracks = pool->tracks;
+  const Track *last = NULL;
+  for (; next < end; next++)
+    {
+      uintptr_t address = (uintptr_t) *next;
+      size_t page = (address - low) / POOL_PAGE_BYTES;
+      if (UNLIKELY (page >= n_pages))
+        break;
+      Track *track = &tracks[map[page]];
+      size_t index = sli_pool_index (address - (uintptr_t) track->start,
+                                     inverse, shift);
+      if (index >= track->n_bits || track == last)
+        break;
+      uint64_t *word = &track->live[index / 64];
+      uint64_t old = *word;
+      *word = old | UINT64_C (1) << (index % 64);
+      if (UNLIKELY (*word == old))
+        sli_pool_report_twice (pool, *next);
+      last = track;
+      *n_empty += ++track->n_free == track->n_chunks;
+    }
+  return next;
+}
+
+/* Moves the first of n addresses, and those that follow it in the same block.
+ * Returns their number. */
+static size_t
+block_flush (SlicePool *pool, void **next, size_t n, size_t *n_empty)
+{
+  Track *track = track_with_bits (pool, *next);
+  if (UNLIKELY (track == NULL))
+    {
+      plain_spill (pool, *next);
+      return 1;
+    }
+  size_t n_run = run_flush (pool, track, next, n);
+  track->n_free += (uint32_t) n_run;
+  *n_empty += track->n_free == track->n_chunks;
+  return n_run;
+}
+
 /* Moves the n oldest addresses from the stack to the bits. */
 static void
 stack_flush (SlicePool *pool, size_t n)
 {
-  SlicePoolV1 *head = &pool->head;
-  void **next = head->bottom;
+  void **bottom = sli_pool_bottom (pool);
+  void **next = bottom;
   void **end = next + n;
+  size_t n_empty = 0;
   pool->n_spilt += n;
   pool->first_free = 0;
   while (next < end)
     {
-      Track *track = track_with_bits (pool, *next);
-      if (UNLIKELY (track == NULL))
-        {
-          plain_spill (pool, *next++);
-          continue;
-        }
-      size_t n_run = run_flush (pool, track, next, (size_t) (end - next));
-      next += n_run;
-      track->n_free += (uint32_t) n_run;
-      if (UNLIKELY (track->n_free == track->n_chunks) && !pool->keeps_blocks)
-        block_retire (pool, track);
+      next = scattered_flush (pool, next, end, &n_empty);
+      if (next < end)
+        next += block_flush (pool, next, (size_t) (end - next), &n_empty);
     }
-  size_t n_left = (size_t) (head->top - end);
-  memmove (head->bottom, end, n_left * sizeof (void *));
-  head->top = head->bottom + n_left;
+  size_t n_left = (size_t) (sli_pool_top (pool) - end);
+  memmove (bottom, end, n_left * sizeof (void *));
+  pool->head.top = (uintptr_t) (bottom + n_left);
+  if (n_empty > 0 && !pool->keeps_blocks)
+    tracks_retire (pool);
 }
 
 /* Moves addresses from the bits to the stack, which is empty. */
 static void
 stack_refill (SlicePool *pool)
 {
-  SlicePoolV1 *head = &pool->head;
-  void **end = head->bottom + (pool->stack_capacity + 1) / 2;
-  while (pool->first_free < pool->n_tracks
-         && head->top < head->bottom + REFILL_MIN && head->top < end)
+  void **top = sli_pool_bottom (pool);
+  void **end = top + (pool->stack_capacity + 1) / 2;
+  void **enough = top + REFILL_MIN < end ? top + REFILL_MIN : end;
+  while (pool->first_free < pool->n_tracks && top < enough)
     {
       Track *track = &pool->tracks[pool->first_free];
-      size_t space = (size_t) (end - head->top);
+      size_t space = (size_t) (end - top);
       size_t n = track->n_free < space ? track->n_free : space;
       if (n > 0)
-        sli_pool_track_take_free (pool, track, n, head->top);
-      head->top += n;
+        sli_pool_track_take_free (pool, track, n, top);
+      top += n;
       pool->n_spilt -= n;
       pool->first_free += track->n_free == 0;
     }
-}
-
-/* Retires the blocks that became empty while a reserve needed them. */
-static void
-tracks_retire (SlicePool *pool)
-{
-  for (uint32_t i = pool->n_tracks; i > 0; i--)
-    {
-      const Track *track = &pool->tracks[i - 1];
-      if (track->n_free == track->n_chunks)
-        block_retire (pool, track);
-    }
+  pool->head.top = (uintptr_t) top;
 }
 
 void
 sli_pool_plain_trim (SlicePool *pool)
 {
-  size_t n = (size_t) (pool->head.top - pool->head.bottom);
+  size_t n = sli_pool_n_stacked (pool);
   if (pool->is_tracked || !tracks_make (pool))
     return;
   stack_flush (pool, n);
@@ -372,6 +424,25 @@ sli_pool_plain_trim (SlicePool *pool)
 }
 
 /* --- alloc and free -------------------------------------------------------- */
+
+/* Pushes the addresses of the n chunks that lie below `end', the highest
+ * first. */
+static void
+chunks_push (SlicePool *pool, char *end, size_t n)
+{
+  size_t chunk = pool->chunk_bytes;
+  void **top = sli_pool_top (pool);
+  for (; n >= 4; n -= 4, top += 4)
+    {
+      top[0] = end -= chunk;
+      top[1] = end -= chunk;
+      top[2] = end -= chunk;
+      top[3] = end -= chunk;
+    }
+  for (; n > 0; n--)
+    *top++ = end -= chunk;
+  pool->head.top = (uintptr_t) top;
+}
 
 /* Cuts the next few chunks and returns the lowest.  The others go onto the
  * stack, the next higher one on top. */
@@ -392,10 +463,7 @@ pool_cut (SlicePool *pool)
     n = n_most + 1;
   char *first = pool->cut_at;
   char *end = first + n * chunk;
-  void **top = pool->head.top;
-  for (char *at = end - chunk; at > first; at -= chunk)
-    *top++ = at;
-  pool->head.top = top;
+  chunks_push (pool, end, n - 1);
   pool->cut_at = end;
   pool->n_cut += n;
   assert_here (pool->cut_at <= pool->cut_end);
@@ -411,7 +479,11 @@ sli_pool_plain_alloc (SlicePool *pool)
   if (pool->has_tracks)
     stack_refill (pool);
   if (pool->head.top != pool->head.bottom)
-    object = *--pool->head.top;
+    {
+      void **top = sli_pool_top (pool) - 1;
+      object = *top;
+      pool->head.top = (uintptr_t) top;
+    }
   else if (pool->spilt != NULL)
     {
       object = pool->spilt;
@@ -428,7 +500,7 @@ sli_pool_plain_alloc (SlicePool *pool)
 static bool
 stack_reserve (SlicePool *pool)
 {
-  size_t n = (size_t) (pool->head.top - pool->head.bottom);
+  size_t n = sli_pool_n_stacked (pool);
   size_t n_most = stack_most (pool);
   if (n < n_most)
     return true;
@@ -444,12 +516,16 @@ stack_reserve (SlicePool *pool)
 void
 sli_pool_plain_free (SlicePool *pool, void *object)
 {
-  SlicePoolV1 *head = &pool->head;
-  bool is_top = head->top != head->bottom && head->top[-1] == object;
+  /* Below the bottom is NULL, and the object is not. */
+  bool is_top = sli_pool_top (pool)[-1] == object;
   if (is_top || sli_pool_plain_n_live (pool) == 0)
     report_free (pool, object);
   if (stack_reserve (pool))
-    *head->top++ = object;
+    {
+      void **top = sli_pool_top (pool);
+      *top = object;
+      pool->head.top = (uintptr_t) (top + 1);
+    }
   else
     {
       plain_spill (pool, object);

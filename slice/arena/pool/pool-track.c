@@ -425,7 +425,9 @@ sli_pool_track_free (SlicePool *pool, void *object)
 bool
 sli_pool_track_make_bits (SlicePool *pool, Track *track)
 {
-  return live_alloc (pool, track);
+  bool has_bits = live_alloc (pool, track);
+  track->n_bits = has_bits ? track->n_chunks : 0;
+  return has_bits;
 }
 
 void

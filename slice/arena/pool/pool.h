@@ -32,6 +32,7 @@ typedef struct
                              means that the chunk is free and not on the
                              stack, and only n_free is kept beside */
   uint32_t n_free;        /* plain: bits that are set */
+  uint32_t n_bits;        /* plain: n_chunks, or 0 before it has its bits */
 } Track;
 
 /* The map from pages to tracks; made again when it is worth it. */
@@ -150,6 +151,25 @@ void *sli_pool_locked_alloc (SlicePool *shown);
 void sli_pool_locked_free (SlicePool *shown, void *object);
 
 /* --- pool-plain.c -------------------------------------------------------- */
+
+static inline void **
+sli_pool_top (const SlicePool *pool)
+{
+  return (void **) pool->head.top;
+}
+
+static inline void **
+sli_pool_bottom (const SlicePool *pool)
+{
+  return (void **) pool->head.bottom;
+}
+
+/* The number of addresses on the stack. */
+static inline size_t
+sli_pool_n_stacked (const SlicePool *pool)
+{
+  return (size_t) (pool->head.top - pool->head.bottom) / sizeof (void *);
+}
 
 /* Sets an empty stack without memory. */
 void sli_pool_no_stack (SlicePoolV1 *head);

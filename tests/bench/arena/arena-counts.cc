@@ -30,8 +30,13 @@
 #ifdef SLICE_HAS_PMR
 # include <memory_resource>
 #endif
+#if __has_include(<boost/pool/pool.hpp>)
+# define HAVE_BOOST_POOL 1
+# include <boost/pool/pool.hpp>
+#endif
 #ifdef HAVE_LLVM
 # include <llvm/Support/Allocator.h>
+# include <llvm/Support/RecyclingAllocator.h>
 #endif
 
 #define obstack_chunk_alloc std::malloc
@@ -225,29 +230,40 @@ count_once (const char *kind, std::size_t size, const char *what,
   CALLGRIND_DUMP_STATS_AT (trigger);
 }
 
-template <typename Alloc, typename Free>
-void
-pool_case (const char *kind, std::size_t size, Alloc alloc, Free release)
+/* Compiled by itself, as a program's loops are, and not as a part of main. */
+template <typename Pool>
+__attribute__ ((noinline)) void *
+free_and_take (void *object, Pool pool)
+{
+  for (int i = 0; i < n_pool; i++)
+    {
+      pool.release (object);
+      object = pool.alloc ();
+      use (object);
+    }
+  return object;
+}
+
+template <typename Pool>
+__attribute__ ((noinline)) void
+pool_case (const char *kind, std::size_t size, Pool pool)
 {
   static void *objects[n_pool];
-  auto fill = [&] {
+  /* The pool is copied, so that it stays in registers. */
+  auto fill = [=] () mutable {
     for (int i = 0; i < n_pool; i++)
-      use (objects[i] = alloc ());
+      use (objects[i] = pool.alloc ());
   };
-  auto drain = [&] {
+  auto drain = [=] () mutable {
     for (int i = 0; i < n_pool; i++)
-      release (objects[i]);
+      pool.release (objects[i]);
   };
-  void *other = alloc (); /* the pool never becomes empty */
+  void *other = pool.alloc (); /* the pool never becomes empty */
   count_once (kind, size, "first fill", n_pool, fill);
   count_once (kind, size, "drain", n_pool, drain);
   count_once (kind, size, "refill", n_pool, fill);
-  count_once (kind, size, "free and take", n_pool, [&] {
-    for (int i = 0; i < n_pool; i++)
-      {
-        release (objects[100]);
-        use (objects[100] = alloc ());
-      }
+  count_once (kind, size, "free and take", n_pool, [=] {
+    objects[100] = free_and_take (objects[100], pool);
   });
   unsigned random = 1;
   for (int i = n_pool - 1; i > 0; i--)
@@ -258,21 +274,159 @@ pool_case (const char *kind, std::size_t size, Alloc alloc, Free release)
   count_once (kind, size, "drain in random order", n_pool, drain);
   count_once (kind, size, "refill after that", n_pool, fill);
   drain ();
-  release (other);
+  pool.release (other);
 }
+
+struct Pool
+{
+  SlicePool *pool;
+  void *
+  alloc ()
+  {
+    return slice_pool_alloc (pool);
+  }
+  void
+  release (void *object)
+  {
+    slice_pool_free (pool, object);
+  }
+};
+
+template <std::size_t Size>
+struct Slices
+{
+  void *
+  alloc ()
+  {
+    return slice_alloc (Size);
+  }
+  void
+  release (void *object)
+  {
+    slice_free1 (Size, object);
+  }
+};
+
+/* What people write by hand: a list of the free objects, which are cut from
+ * blocks of 64 KiB. */
+template <std::size_t Size>
+struct HandWritten
+{
+  struct State
+  {
+    void *free;
+    char *at;
+    char *end;
+  };
+  State *state;
+  void *
+  alloc ()
+  {
+    void *object = state->free;
+    if (object != nullptr)
+      {
+        state->free = *static_cast<void **> (object);
+        return object;
+      }
+    if (std::size_t (state->end - state->at) < Size)
+      {
+        state->at = static_cast<char *> (std::malloc (65536));
+        state->end = state->at + 65536;
+      }
+    object = state->at;
+    state->at += Size;
+    return object;
+  }
+  void
+  release (void *object)
+  {
+    *static_cast<void **> (object) = state->free;
+    state->free = object;
+  }
+};
+
+#ifdef HAVE_BOOST_POOL
+template <std::size_t Size>
+struct BoostPool
+{
+  boost::pool<> *pool;
+  void *
+  alloc ()
+  {
+    return pool->malloc ();
+  }
+  void
+  release (void *object)
+  {
+    pool->free (object);
+  }
+};
+#endif
+
+#ifdef HAVE_LLVM
+template <std::size_t Size>
+struct LlvmRecycler
+{
+  struct Object
+  {
+    alignas (8) char bytes[Size];
+  };
+  llvm::RecyclingAllocator<llvm::BumpPtrAllocator, Object> *pool;
+  void *
+  alloc ()
+  {
+    return pool->template Allocate<Object> ();
+  }
+  void
+  release (void *object)
+  {
+    pool->Deallocate (static_cast<Object *> (object));
+  }
+};
+#endif
+
+#ifdef SLICE_HAS_PMR
+template <std::size_t Size>
+struct PmrPool
+{
+  std::pmr::unsynchronized_pool_resource *pool;
+  void *
+  alloc ()
+  {
+    return pool->allocate (Size, 8);
+  }
+  void
+  release (void *object)
+  {
+    pool->deallocate (object, Size, 8);
+  }
+};
+#endif
 
 template <std::size_t Size>
 void
 pools ()
 {
   SlicePool *pool = slice_pool_new_plain (Size);
-  pool_case (
-      "slice: pool", Size, [pool] { return slice_pool_alloc (pool); },
-      [pool] (void *object) { slice_pool_free (pool, object); });
+  pool_case ("slice: pool", Size, Pool{ pool });
   slice_pool_destroy (pool);
-  pool_case (
-      "slices: block", Size, [] { return slice_alloc (Size); },
-      [] (void *object) { slice_free1 (Size, object); });
+  pool_case ("slices: block", Size, Slices<Size> ());
+  typename HandWritten<Size>::State state = {};
+  pool_case ("by hand: pool", Size, HandWritten<Size>{ &state });
+#ifdef HAVE_BOOST_POOL
+  boost::pool<> boosts (Size);
+  pool_case ("Boost: pool", Size, BoostPool<Size>{ &boosts });
+#endif
+#ifdef HAVE_LLVM
+  llvm::RecyclingAllocator<llvm::BumpPtrAllocator,
+                           typename LlvmRecycler<Size>::Object>
+      recycler;
+  pool_case ("LLVM: pool", Size, LlvmRecycler<Size>{ &recycler });
+#endif
+#ifdef SLICE_HAS_PMR
+  std::pmr::unsynchronized_pool_resource resource;
+  pool_case ("pmr: pool", Size, PmrPool<Size>{ &resource });
+#endif
 }
 
 void
@@ -284,6 +438,13 @@ pool_arenas ()
       use (slice_pool_alloc (pool));
     slice_pool_destroy (pool);
   });
+#ifdef HAVE_BOOST_POOL
+  count ("Boost: pool, made, 3 of 24, ended", 1, [] {
+    boost::pool<> pool (24);
+    for (int i = 0; i < 3; i++)
+      use (pool.malloc ());
+  });
+#endif
 }
 
 /* --- memory -------------------------------------------------------------- */
