@@ -9,6 +9,8 @@
 #include "testlib.h"
 #include "checking/block-registry.h"
 
+#include <sys/resource.h>
+
 static void *
 at (uintptr_t number)
 {
@@ -61,6 +63,30 @@ test_no_growth (void)
     }
   if (!test_is_slow ())
     g_assert_cmpuint (test_resident_bytes (), <, before + (1 << 20));
+}
+
+/* Where there is no memory for a new table, the freed blocks' slots serve
+ * again, and every live block is still found. */
+static void
+test_no_memory (void)
+{
+  enum { N_LIVE = 2000 };
+  struct rlimit none = { 0, 0 };
+
+  for (uintptr_t i = 1; i <= N_LIVE; i++)
+    g_assert_true (sli_block_check_add_at (at (i * 5), i, NULL));
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &none), ==, 0);
+  for (uintptr_t i = N_LIVE; i < 100000; i++)
+    {
+      if (!sli_block_check_add_at (at (i * 5 + 1), 8, NULL))
+        g_error ("block %zu is refused", (size_t) i);
+      sli_block_check_remove_at (at (i * 5 + 1), 8, "test", NULL);
+    }
+  for (uintptr_t i = 1; i <= N_LIVE; i++)
+    {
+      g_assert_cmpuint (sli_block_check_size (at (i * 5)), ==, i);
+      sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+    }
 }
 
 static void
@@ -169,6 +195,8 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
   test_add_fresh ("/slice/block-check/model", test_model);
   test_add_fresh ("/slice/block-check/no-growth", test_no_growth);
+  if (!test_is_slow ()) /* tools want addresses of their own */
+    test_add_fresh ("/slice/block-check/no-memory", test_no_memory);
   test_add_fresh ("/slice/block-check/threads", test_threads);
   test_add_fresh ("/slice/block-check/debug-size", test_debug_size);
   test_add_fresh ("/slice/block-check/debug-size-checked",

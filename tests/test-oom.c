@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define MIB ((size_t) 1 << 20)
 
@@ -91,6 +92,58 @@ death_out_of_memory_aligned (void)
     *(void **) slice_alloc_aligned (4096, 100000) = NULL;
 }
 
+static size_t
+mapped_bytes (void)
+{
+  FILE *file = fopen ("/proc/self/statm", "r");
+  unsigned long pages = 0;
+
+  g_assert_nonnull (file);
+  g_assert_cmpint (fscanf (file, "%lu", &pages), ==, 1);
+  fclose (file);
+  return pages * (size_t) sysconf (_SC_PAGESIZE);
+}
+
+/* A mode that notes each block needs memory for its notes.  After it could
+ * have none, blocks can be allocated again as soon as others are freed. */
+static void
+check_usable_when_noted (const char *options, size_t size)
+{
+  size_t n, first_n = 0;
+
+  test_options (options);
+  slice_free1 (size, slice_alloc (size));
+  limit_memory (mapped_bytes () + 36 * MIB);
+  for (int turn = 0; turn < 4; turn++)
+    {
+      void *chain = take_all (size, &n);
+
+      slice_free_chain_with_offset (size, chain, 0);
+      if (turn == 0)
+        first_n = n;
+      g_assert_cmpuint (n, >, 2000);
+      g_assert_cmpuint (n, >=, first_n * 8 / 10);
+    }
+}
+
+static void
+test_usable_in_debug (void)
+{
+  check_usable_when_noted ("debug", 64);
+}
+
+static void
+test_usable_in_checked (void)
+{
+  check_usable_when_noted ("checked", 3000);
+}
+
+static void
+test_usable_as_malloc (void)
+{
+  check_usable_when_noted ("always-malloc,checked", 64);
+}
+
 /* What is cached is given up before the failure handler is called. */
 static void
 test_spare_is_given_up (void)
@@ -124,6 +177,9 @@ main (int argc, char **argv)
       return 0;
     }
   test_add_fresh ("/slice/oom/usable-afterwards", test_usable_afterwards);
+  test_add_fresh ("/slice/oom/usable-in-debug", test_usable_in_debug);
+  test_add_fresh ("/slice/oom/usable-in-checked", test_usable_in_checked);
+  test_add_fresh ("/slice/oom/usable-as-malloc", test_usable_as_malloc);
   test_add_death ("/slice/oom/death/out-of-memory", death_out_of_memory);
   test_add_death ("/slice/oom/death/out-of-memory-aligned",
                   death_out_of_memory_aligned);

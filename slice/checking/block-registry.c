@@ -48,13 +48,20 @@ sli_block_check_lock (void)
   return &registry.lock;
 }
 
+/* Where the search for an address begins; more than an index. */
+static inline size_t
+slot_home (uintptr_t address)
+{
+  size_t i = (size_t) ((address >> 3) * (uintptr_t) 0x9e3779b97f4a7c15u);
+
+  return i ^ i >> (sizeof i * 4);
+}
+
 /* The slot of an address, or the empty one where it would be. */
 static Slot *
 slot_find (Slot *slots, size_t n_slots, uintptr_t address)
 {
-  size_t i = (size_t) ((address >> 3) * (uintptr_t) 0x9e3779b97f4a7c15u);
-
-  for (i ^= i >> (sizeof i * 4);; i++)
+  for (size_t i = slot_home (address);; i++)
     {
       Slot *slot = &slots[i & (n_slots - 1)];
 
@@ -77,6 +84,37 @@ table_copy (const Slot *old, size_t n_old, size_t n_new)
   return slots;
 }
 
+/* Empties a slot, and moves later ones so that each is still found. */
+static void
+slot_remove (size_t hole)
+{
+  size_t mask = registry.n_slots - 1;
+  Slot *slots = registry.slots;
+
+  for (size_t i = (hole + 1) & mask; slots[i].address != 0; i = (i + 1) & mask)
+    if (((i - slot_home (slots[i].address)) & mask) >= ((i - hole) & mask))
+      {
+        slots[hole] = slots[i];
+        hole = i;
+      }
+  slots[hole] = (Slot){ 0 };
+}
+
+/* Forgets the freed blocks, where there is no memory for a new table.  What
+ * slot_remove() moves comes from further on, or from the start, where no freed
+ * block is left. */
+static COLD bool
+table_drop_freed (void)
+{
+  for (size_t i = 0; i < registry.n_slots; i++)
+    while (registry.slots[i].address != 0
+           && registry.slots[i].size == SIZE_FREED)
+      slot_remove (i);
+  registry.n_used = registry.n_live;
+  return registry.n_slots != 0
+         && (registry.n_used + 1) * 4 <= registry.n_slots * 3;
+}
+
 /* Reserves one more slot.  May map memory under the lock (decisions/0001),
  * since these modes are slow anyway. */
 static bool
@@ -96,7 +134,7 @@ table_reserve (void)
                                                      : registry.n_slots;
   slots = table_copy (registry.slots, registry.n_slots, n_new);
   if (slots == NULL)
-    return false;
+    return table_drop_freed ();
   if (registry.slots != NULL)
     sli_meta_unmap (registry.slots, registry.n_slots * sizeof *slots);
   registry.slots = slots;
