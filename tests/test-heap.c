@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+static void *volatile sink;
+
 static const char *const modes[]
     = { "default", "checked", "hardened", "debug", "always-malloc" };
 
@@ -63,6 +65,61 @@ test_no_alignment (void)
       g_assert_null (slice_heap_alloc_aligned (wrong[i], 100));
       g_assert_cmpint (errno, ==, EINVAL);
     }
+}
+
+/* 0 is a size like any other, for every call and block. */
+static void
+test_no_bytes (void)
+{
+  enter_mode ();
+  for (size_t size = 0; size < 2000000; size = size * 3 + 7)
+    {
+      char *block = slice_heap_alloc (size), *other, *none;
+
+      block = slice_heap_realloc (block, 0);
+      other = slice_heap_realloc (slice_heap_alloc_aligned (64, size), 0);
+      none = slice_heap_realloc (NULL, 0);
+      g_assert_nonnull (block);
+      g_assert_nonnull (other);
+      g_assert_nonnull (none);
+      g_assert_true (block != other && block != none && other != none);
+      block = slice_heap_realloc (block, size + 1);
+      g_assert_nonnull (block);
+      memset (block, 1, size + 1);
+      slice_heap_free (block);
+      slice_heap_free (other);
+      slice_heap_free (none);
+    }
+  g_assert_nonnull (sink = slice_heap_alloc0 (0));
+  slice_heap_free (sink);
+}
+
+/* --- messages ------------------------------------------------------------ */
+
+static void
+free_small_twice (const char *operation)
+{
+  void *volatile block = slice_heap_alloc (100);
+
+  slice_heap_free (block);
+  test_will_die ("slice: error 101: %s: block freed twice in a row: block %p, "
+                 "given size unknown, real size 112 [class 112, thread %u]",
+                 operation, block, test_thread_id ());
+  sink = block;
+}
+
+static void
+death_twice (void)
+{
+  free_small_twice ("slice_heap_free");
+  slice_heap_free (sink);
+}
+
+static void
+death_resize_freed (void)
+{
+  free_small_twice ("slice_heap_realloc");
+  sink = slice_heap_realloc (sink, 500);
 }
 
 /* --- memory beyond the blocks -------------------------------------------- */
@@ -213,6 +270,14 @@ main (int argc, char **argv)
       name = g_strconcat ("/slice/heap/no-alignment/", modes[i], NULL);
       test_add_fresh (name, test_no_alignment);
       g_free (name);
+      name = g_strconcat ("/slice/heap/no-bytes/", modes[i], NULL);
+      test_add_fresh (name, test_no_bytes);
+      g_free (name);
+    }
+  if (!test_is_slow ()) /* a tool has every block */
+    {
+      test_add_death ("/slice/heap/death/twice", death_twice);
+      test_add_death ("/slice/heap/death/resize-freed", death_resize_freed);
     }
   test_add_fresh ("/slice/heap/recurring", test_recurring);
   test_add_fresh ("/slice/heap/grown", test_grown);

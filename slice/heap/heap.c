@@ -52,11 +52,17 @@ system_bytes (const void *block)
   return sli_os_malloc_bytes (block);
 }
 
+static void *
+system_realloc (void *block, size_t size)
+{
+  return sli_os_realloc (block, sli_os_malloc_bytes (block), size);
+}
+
 static const SliceHeapNext system_next
     = { .alloc = system_alloc,
         .alloc0 = system_alloc0,
         .alloc_aligned = system_alloc_aligned,
-        .realloc = realloc,
+        .realloc = system_realloc,
         .free = free,
         .bytes = system_bytes,
         .alloc_name = "slice_heap_alloc",
@@ -373,7 +379,7 @@ free_small (unsigned class_index, void *block, const char *operation,
 {
   heap_make_ready ();
   if (sli_dispatch.path == PATH_MAGAZINES)
-    sli_magazine_free (class_index, block);
+    sli_magazine_free_as (class_index, block, operation);
   else if (sli_dispatch.path == PATH_CHECKING)
     sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, block, operation, site);
   else
@@ -381,15 +387,15 @@ free_small (unsigned class_index, void *block, const char *operation,
 }
 
 static COLD void
-free_slow (void *block, const void *site)
+free_slow (void *block, const char *operation, const void *site)
 {
   unsigned class_index = chunk_class_of (block);
   int error = errno;
 
   if (class_index != 0)
-    free_small (class_index, block, heap.next->free_name, site);
+    free_small (class_index, block, operation, site);
   else
-    free_other (block, heap.next->free_name);
+    free_other (block, operation);
   errno = error;
 }
 
@@ -399,20 +405,16 @@ slice_heap_free (void *block)
   size_t class_index = chunk_class_near (block);
 
   if (UNLIKELY (class_index == 0 || !magazine_push (class_index, block)))
-    free_slow (block, CALL_SITE);
+    free_slow (block, heap.next->free_name, CALL_SITE);
 }
 
 void
-sli_heap_free_as (void *block, const char *operation, const void *site)
+sli_heap_free_moved (void *block, const void *site)
 {
-  unsigned class_index = chunk_class_of (block);
+  size_t class_index = chunk_class_near (block);
 
-  if (sli_dispatch.path != PATH_CHECKING)
-    slice_heap_free (block);
-  else if (class_index != 0)
-    free_small (class_index, block, operation, site);
-  else
-    free_other (block, operation);
+  if (UNLIKELY (class_index == 0 || !magazine_push (class_index, block)))
+    free_slow (block, heap.next->realloc_name, site);
 }
 
 /* --- sizes --------------------------------------------------------------- */

@@ -86,8 +86,8 @@ const SliceHeapNext *sli_heap_next (void);
 /* Allocates a block of any size; NULL with errno ENOMEM. */
 void *sli_heap_alloc_any (size_t alignment, size_t size, bool zero,
                           const void *site);
-/* Frees a block; messages of the checking modes name the operation. */
-void sli_heap_free_as (void *block, const char *operation, const void *site);
+/* Frees a block that was resized and has moved; messages name that call. */
+void sli_heap_free_moved (void *block, const void *site);
 /* The usable bytes of a block; 0: it is none of ours.  Ends the program if the
  * block is known not to be live. */
 size_t sli_heap_block_bytes (const void *block, const char *operation,

@@ -83,7 +83,7 @@ realloc_ours (void *block, size_t size, size_t bytes, const void *site)
   if (moved == NULL)
     return NULL;
   memcpy (moved, block, min_size (size, bytes));
-  sli_heap_free_as (block, sli_heap_next ()->realloc_name, site);
+  sli_heap_free_moved (block, site);
   return moved;
 }
 
@@ -102,7 +102,22 @@ realloc_small (void *block, size_t size, size_t bytes, const void *site)
   if (UNLIKELY (moved == NULL))
     return NULL;
   memcpy (moved, block, min_size (size, bytes));
-  slice_heap_free (block);
+  sli_heap_free_moved (block, site);
+  return moved;
+}
+
+/* Resizes a block of the next allocator, whose realloc() may free the block
+ * where the size is 0. */
+static void *
+realloc_next (const SliceHeapNext *next, void *block, size_t size)
+{
+  void *moved;
+
+  if (LIKELY (size != 0))
+    return next->realloc (block, size);
+  moved = next->alloc (0);
+  if (moved != NULL)
+    next->free (block);
   return moved;
 }
 
@@ -117,13 +132,13 @@ realloc_slow (void *block, size_t size, const void *site)
     return slice_heap_alloc (size);
   next = sli_heap_next ();
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
-    return next->realloc (block, size);
+    return realloc_next (next, block, size);
   operation = next->realloc_name;
   bytes = sli_heap_block_bytes (block, operation, site);
   if (LIKELY (bytes != 0))
     return realloc_ours (block, size, bytes, site);
   sli_heap_check_foreign (block, operation);
-  return next->realloc (block, size);
+  return realloc_next (next, block, size);
 }
 
 void *

@@ -469,17 +469,30 @@ class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
 }
 
 _Noreturn COLD static void
-report_freed_twice (unsigned class_index, const void *chunk)
+report_freed_twice (unsigned class_index, const void *chunk,
+                    const char *operation)
 {
+  size_t bytes = sli_sizeclasses[class_index].block_bytes;
+
   sli_diag_misuse (
-      ERROR_FREED_TWICE, "slice_free1",
+      ERROR_FREED_TWICE, operation != NULL ? operation : "slice_free1",
       &(BlockFacts){ .address = chunk,
-                     .given_bytes
-                     = sli_sizeclasses[class_index].block_bytes });
+                     .given_bytes = operation != NULL ? DIAG_SIZE_UNKNOWN : bytes,
+                     .real_bytes = operation != NULL ? bytes : 0 });
+}
+
+/* Frees a chunk to its slab, past the magazines. */
+static void
+free_to_slab (unsigned class_index, void *chunk, const char *operation)
+{
+  if (operation != NULL)
+    sli_slab_free (0, 1, &chunk, operation);
+  else
+    sli_slab_free (class_index, 1, &chunk, "slice_free1");
 }
 
 COMMON_TEXT void
-sli_magazine_free (unsigned class_index, void *chunk)
+sli_magazine_free_as (unsigned class_index, void *chunk, const char *operation)
 {
   ThreadRecord *record;
   bool is_hit, is_in;
@@ -490,7 +503,7 @@ sli_magazine_free (unsigned class_index, void *chunk)
   record = sli_record_enter ();
   if (record == NULL)
     {
-      sli_slab_free (class_index, 1, &chunk, "slice_free1");
+      free_to_slab (class_index, chunk, operation);
       return;
     }
   if (LIKELY (class_swap_and_push (record, class_index, chunk)))
@@ -502,14 +515,14 @@ sli_magazine_free (unsigned class_index, void *chunk)
   if (UNLIKELY (class_is_last_freed (record, class_index, chunk)))
     {
       sli_record_leave (record);
-      report_freed_twice (class_index, chunk);
+      report_freed_twice (class_index, chunk, operation);
     }
   is_in = class_push (record, class_index, chunk, &is_hit);
   COUNT_UP (&record->caches[class_index].n_hits,
             magazine_options.is_counting && is_hit);
   record_end_call (record, n_trips_before);
   if (!is_in)
-    sli_slab_free (class_index, 1, &chunk, "slice_free1");
+    free_to_slab (class_index, chunk, operation);
 }
 
 static void **

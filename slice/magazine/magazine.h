@@ -44,8 +44,17 @@ void sli_magazine_show_inline (bool is_shown);
 /* Allocates a chunk from the thread's magazines, the depot or a slab; NULL: no
  * memory. */
 void *sli_magazine_alloc (unsigned class_index);
-/* Frees a chunk; NULL does nothing. */
-void sli_magazine_free (unsigned class_index, void *chunk);
+/* Frees a chunk; NULL does nothing.  operation: the program's call, which gave
+ * no size, for messages; NULL: slice_free1(). */
+void sli_magazine_free_as (unsigned class_index, void *chunk,
+                           const char *operation);
+
+static inline void
+sli_magazine_free (unsigned class_index, void *chunk)
+{
+  sli_magazine_free_as (class_index, chunk, NULL);
+}
+
 /* Puts a chunk into the quarantine and frees the oldest one there. */
 void sli_magazine_free_late (unsigned class_index, void *chunk);
 
