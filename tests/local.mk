@@ -200,7 +200,7 @@ slow_scripts = \
 	%D%/check-races.sh \
 	%D%/check-rust.sh \
 	%D%/check-tools.sh \
-	%D%/test-example-hooks.sh
+	%D%/test-examples.sh
 # The programs that they alone run.
 slow_programs =
 

@@ -21,6 +21,8 @@ dist_doc_DATA += docs/README.md
 # The examples that chapters lead to, besides that of the contexts.
 dist_examples_DATA += \
 	docs/examples/events.c \
+	docs/examples/generators.cc \
+	docs/examples/llvm-front-end.cc \
 	docs/examples/lua-states.c \
 	docs/examples/many-consumers.cc \
 	docs/examples/messages.c \
