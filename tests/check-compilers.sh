@@ -2,7 +2,8 @@
 # check-compilers.sh - the library by gcc and clang, not and fully optimized,
 # and with -flto
 #
-# SLICE_TEST_MATRIX=1: at each level.
+# SLICE_TEST_MATRIX=1: at each level; by each gcc-N and clang-N; as C23 with the
+# distributions' hardening; and a program linked statically and as PIE.
 #
 # Each is compiled from the sources and takes the place of the one that the
 # tests were linked with; tests of each of its parts run on it.  How the public
@@ -26,6 +27,8 @@ tests="test-plain test-sizes test-model test-ralloc test-ralloc-free
   test-ralloc-linear test-ralloc-string test-ralloc-model arena/test-linear
   arena/test-pool arena/test-stack arena/test-tlsf"
 
+standard=gnu11
+
 # compile DIRECTORY COMPILER...: the objects, in both ways of libslice's
 # local.mk
 compile ()
@@ -37,10 +40,29 @@ compile ()
     *.c) ;;
     *) continue ;;
     esac
-    "$@" $SLICE_LIB_CFLAGS -std=gnu11 -fPIC -w -DHAVE_CONFIG_H \
+    "$@" $SLICE_LIB_CFLAGS -std=$standard -fPIC -w -DHAVE_CONFIG_H \
       -iquote "$top_srcdir/slice" -I"$top_builddir" -I"$top_srcdir" \
       -c "$top_srcdir/$source" -o "$out/$(echo "$source" | tr / -).o" \
       || return
+  done
+}
+
+# link_each_way NAME COMPILER...: a program of its own with these objects
+link_each_way ()
+{
+  way_name=$1
+  shift
+  for way in $ways; do
+    compiled=-fPIE
+    test $way = -pie || compiled=-fno-pie
+    if "$@" -w $compiled $way -I"$top_builddir" -I"$top_srcdir" \
+         -o "$out/plain" "$top_srcdir/tests/test-plain.c" "$out"/*.o \
+         -lpthread > "$temporary/log" 2>&1 \
+       && "$out/plain" > "$temporary/log" 2>&1; then
+      pass "$way_name: a program, $way"
+    else
+      fail "$way_name: a program, $way" "$(tail -n 20 "$temporary/log")"
+    fi
   done
 }
 
@@ -62,6 +84,7 @@ check ()
     fail "$name: the library is built" "$(tail -n 20 "$temporary/log")"
     return
   fi
+  test "${ways-}" = "" || link_each_way "$name" "$@"
   rm -f "$out"/*.o
   for test in $tests; do
     program=$(dirname "$top_builddir/tests/$test")/.libs/$(basename "$test")
@@ -98,6 +121,17 @@ fi
 
 test -z "${CLANG-}" || check "clang -O3" $CLANG -O3
 
+# links_with FLAGS COMPILER: does it make programs with these flags?
+links_with ()
+{
+  echo 'int main (void) { return 0; }' \
+    | $2 -x c - $1 -o "$temporary/unit" 2> /dev/null
+}
+
+# What a distribution adds.
+hardening="-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
+  -fstack-clash-protection -fcf-protection -fno-plt"
+
 if test "${SLICE_TEST_MATRIX:-0}" = 1; then
   for level in 1 2 3; do
     check "gcc -O$level" $CC -O$level
@@ -105,6 +139,20 @@ if test "${SLICE_TEST_MATRIX:-0}" = 1; then
   done
   test -z "${CLANG-}" || for level in 0 1 2; do
     check "clang -O$level" $CLANG -O$level
+  done
+  for compiler in $(installed_compilers); do
+    check "$compiler -O0" $compiler -O0
+    ways="-static -no-pie -pie"
+    check "$compiler -O3" $compiler -O3
+    ways=
+    standard=gnu2x
+    check "$compiler -O2, C23, hardening" $compiler -O2 $hardening
+    standard=gnu11
+    if links_with -flto $compiler; then
+      check "$compiler -O2 -flto" $compiler -O2 -flto
+    else
+      skip "$compiler -O2 -flto" "it does not link with -flto"
+    fi
   done
 fi
 

@@ -6,6 +6,8 @@
 # In C++ a program that uses them all is quiet with the warnings that C++
 # programs ask for, with RTTI and exceptions and without.
 #
+# SLICE_TEST_MATRIX=1: with each gcc-N and clang-N, too.
+#
 # SPDX-License-Identifier: MIT
 
 . "$(dirname "$0")/check-lib.sh"
@@ -21,8 +23,8 @@ if test "${SLICE_TEST_TIER:-1}" = 1; then
   cxx_standards="c++11 c++20"
   optimisations=-O2
 else
-  c_standards="c99 c11 c17 gnu17"
-  cxx_standards="c++11 c++14 c++17 c++20"
+  c_standards="c99 c11 c17 gnu17 c2x"
+  cxx_standards="c++11 c++14 c++17 c++20 c++2b"
   optimisations="-O0 -O2"
 fi
 
@@ -285,6 +287,47 @@ all "$second" c "$c_standards"
 all "$second_cxx" c++ "$cxx_standards"
 quiet_all "${CXX-}"
 quiet_all "$second_cxx"
+if test "${SLICE_TEST_MATRIX:-0}" = 1; then
+  for compiler in $(installed_compilers); do
+    case $compiler in
+    gcc-*) cxx=g++-${compiler#gcc-} ;;
+    *) cxx=clang++-${compiler#clang-} ;;
+    esac
+    all "$compiler" c "$c_standards"
+    all "$cxx" c++ "$cxx_standards"
+    quiet_all "$cxx"
+  done
+fi
+
+# What a compiler has to read is what its time goes by, and the same on any
+# day: bytes behind the preprocessor.
+bytes_of ()
+{
+  echo "#include <$1>" | $CXX -std=c++17 -E -P $includes -x c++ - 2> /dev/null \
+    | wc -c | tr -d ' '
+}
+# too_long HEADER: if it is more than twice what <memory_resource> is
+too_long ()
+{
+  ours=$(bytes_of "$1")
+  theirs=$(bytes_of memory_resource)
+  test "$ours" -le $((2 * theirs)) || echo "$ours bytes, against $theirs"
+}
+if works "${CXX-}" c++ \
+   && echo '#include <memory_resource>' \
+      | $CXX -std=c++17 -x c++ -fsyntax-only - 2> /dev/null; then
+  expect_none "<slice/slice.hpp> is at most twice <memory_resource>" \
+    "$(too_long slice/slice.hpp)"
+  expect_found "a longer header is found" ' bytes, against ' \
+    "$(cp "$top_srcdir/slice/slice.hpp" "$temporary/long.hpp"
+       echo '#include <regex>' >> "$temporary/long.hpp"
+       echo '#include <iostream>' >> "$temporary/long.hpp"
+       echo '#include <functional>' >> "$temporary/long.hpp"
+       echo '#include <algorithm>' >> "$temporary/long.hpp"
+       includes="$includes -I$temporary"; too_long long.hpp)"
+else
+  skip "<slice/slice.hpp> is at most twice <memory_resource>" "no C++17"
+fi
 
 # Mesa's header in our place, in older C, too.
 mesa ()

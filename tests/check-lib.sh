@@ -83,3 +83,13 @@ finish ()
   test "$n_failed" = 0
   exit $?
 }
+
+# installed_compilers: Debian's gcc-N and clang-N, as far as there are any
+installed_compilers ()
+{
+  for compiler in gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 clang-13 clang-14 \
+                  clang-15 clang-16 clang-17 clang-18 clang-19 clang-20 \
+                  clang-21; do
+    ! command -v "$compiler" > /dev/null 2>&1 || echo "$compiler"
+  done
+}
