@@ -1,6 +1,7 @@
-# tests/model/local.mk - models for Spin
+# tests/model/local.mk - models for Spin, and of C11's memory model
 #
 # SPDX-License-Identifier: MIT
 
-EXTRA_DIST += %D%/depot.pml %D%/detach.pml %D%/fork.pml
-check_scripts += %D%/models.sh
+EXTRA_DIST += %D%/depot.pml %D%/detach.pml %D%/fork.pml \
+	%D%/litmus.py
+check_scripts += %D%/litmus.sh %D%/models.sh
