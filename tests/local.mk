@@ -197,6 +197,7 @@ slow_scripts = \
 	%D%/check-debian.sh \
 	%D%/check-full.sh \
 	%D%/check-release.sh \
+	%D%/check-musl.sh \
 	%D%/check-races.sh \
 	%D%/check-rust.sh \
 	%D%/check-tools.sh \

@@ -125,8 +125,9 @@ sli_os_module_of (const void *address, char *name, size_t name_bytes,
 }
 
 /* Returns true for code of libslice.so, the drop-ins and the recorder.  The
- * code of libslice.a counts as the program's. */
-static bool
+ * code of libslice.a counts as the program's.  (Without a backtrace nobody
+ * asks.) */
+UNUSED static bool
 module_is_ours (uintptr_t address)
 {
   static const char ours[] = "libslice";
