@@ -18,10 +18,10 @@ command -v musl-gcc > /dev/null 2>&1 || skip_all "no musl-gcc"
 test ! -f "$top_srcdir/config.status" \
   || skip_all "the source tree is configured itself"
 
-noglib_tests="page slab alloc ralloc arena/linear"
+noglib_tests="page slab ralloc arena/linear"
 if test "${SLICE_TEST_MATRIX:-0}" = 1; then
   noglib_tests="$noglib_tests lock list option sizeclass map meta granuleset
-    depot adapt threads fork trim stats walk batch ralloc-free ralloc-threads
+    depot adapt stats walk batch ralloc-free ralloc-threads
     arena/pool arena/stack arena/tlsf"
 fi
 . "$top_srcdir/tests/noglib-tests.sh"

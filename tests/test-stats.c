@@ -90,7 +90,7 @@ test_other_sizes (void)
         }
       for (char *at = classes + n * CLASS_BYTES;
            at < room.bytes + sizeof room; at++)
-        g_assert_cmphex ((unsigned char) *at, ==, 0xaa);
+        g_assert_cmpuint ((unsigned char) *at, ==, 0xaa);
     }
   slice_free1 (40, block);
 }

@@ -257,8 +257,14 @@ if command -v gst-launch-1.0 >/dev/null 2>&1; then
   SLICE_OPTIONS=count run_expect 0 "a GStreamer pipeline" --stats \
     gst-launch-1.0 -q fakesrc num-buffers=20000 ! queue ! queue ! fakesink
   n=$(n_allocated "$said")
-  expect_none "with blocks of ours" \
-    "$(test "${n:-0}" -ge 20000 || cat "$said")"
+  # Later ones have no use for GLib's slices (Debian 13's is 1.26).
+  minor=$(gst-launch-1.0 --version | sed -n 's/^GStreamer 1\.\([0-9]*\).*/\1/p')
+  if test "${minor:-0}" -le 22 || test "${n:-0}" -ge 20000; then
+    expect_none "with blocks of ours" \
+      "$(test "${n:-0}" -ge 20000 || cat "$said")"
+  else
+    skip "with blocks of ours" "GStreamer 1.$minor calls malloc"
+  fi
 else
   skip "a GStreamer pipeline" "gstreamer1.0-tools is not installed"
 fi
