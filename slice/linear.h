@@ -207,8 +207,9 @@ SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
  * and frees the objects that were added since.  Objects from before the mark
  * are as they were, even if they were resized since: what they have grown to is
  * a new object, which is freed.  An object that is growing is abandoned.  The
- * blocks of what is freed stay as spare ones for the next objects.  The mark
- * stays valid.
+ * blocks of what is freed stay as spare ones for the next objects; the next one
+ * lies at the mark, or at the start of the block behind it if little space is
+ * left there.  The mark stays valid.
  *
  * @param linear  the arena; not NULL
  * @param mark    of this arena, at or below its end

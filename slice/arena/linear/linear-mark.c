@@ -24,6 +24,14 @@
 #include "arena/traced.h"
 #include "base/diag.h"
 
+enum
+{
+  /* A rollback leaves the rest of a block if the next block has at least
+   * this many times the space, or if the rest is small, twice. */
+  SKIPPED_PART = 16,
+  SKIPPED_BYTES_SMALL = 256
+};
+
 /* --- cleanups ------------------------------------------------------------ */
 
 void
@@ -175,6 +183,22 @@ chain_return_to (BlockChain *chain, uint32_t n_used)
     sli_chain_gather (chain, n_used, end);
 }
 
+/* Leaves the mark's block for the spare one behind it, if little space is left
+ * in the first.  What a program does between a mark and a rollback it mostly
+ * does again, and it would cross the same boundary each time.  The mark still
+ * holds: it lies below the next object. */
+static void
+linear_skip_rest (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+  size_t left = (size_t) (bump->block_end - sli_bump_at (bump));
+  size_t least = left <= SKIPPED_BYTES_SMALL ? 2 * left : SKIPPED_PART * left;
+  if (!bump->is_always_hidden && bump->chain.keeps_dedicated
+      && sli_chain_has_spare (&bump->chain, least)
+      && sli_chain_push (&bump->chain, least))
+    sli_arena_linear_enter_pushed (linear);
+}
+
 static void
 linear_return_to (SliceLinear *linear, const SliceMark *mark)
 {
@@ -198,6 +222,7 @@ linear_return_to (SliceLinear *linear, const SliceMark *mark)
   sli_bump_enter (bump, mark->current, mark->next);
   if (bump->chain.is_annotated)
     sli_annotate_cut (sli_bump_start (bump), mark->next, bump->block_end);
+  linear_skip_rest (linear);
 }
 
 void
