@@ -9,6 +9,8 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/gc/gc-slab.h \
 	%D%/large.c \
 	%D%/linear.c \
+	%D%/linear-object.c \
+	%D%/linear-prefix.h \
 	%D%/linear-string.c \
 	%D%/node.c \
 	%D%/node.h \

@@ -1,0 +1,251 @@
+/* linear-object.c - objects of linear contexts
+ *
+ * Layer: context.  No locks.
+ * Design: chapter 7; layout: linear-prefix.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/ralloc.h>
+
+#include "linear-prefix.h"
+
+static LinearBuffer *
+buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
+{
+  bool limited = (head_of (linear)->parent & NODE_LIMITED) != 0;
+  LinearBuffer *buffer;
+
+  if (limited && !sli_limit_add (linear, bytes))
+    return NULL;
+  buffer = sli_context_linear_memory_new (bytes);
+  if (buffer == NULL)
+    {
+      if (limited)
+        sli_limit_subtract (linear, bytes);
+      return NULL;
+    }
+  buffer->bytes = bytes;
+  buffer->next = prefix->buffers;
+  prefix->buffers = buffer;
+  prefix->held_bytes += bytes;
+  return buffer;
+}
+
+/* The size of the next buffer: the sum of all before it. */
+static size_t
+next_buffer_bytes (const LinearPrefix *prefix)
+{
+  size_t bytes = prefix->held_bytes;
+  size_t min = prefix->min_buffer_bytes;
+
+  if (bytes > LINEAR_BUFFER_BYTES_MAX)
+    bytes = LINEAR_BUFFER_BYTES_MAX;
+  if (min > 0 && bytes < min + sizeof (LinearBuffer))
+    bytes = min + sizeof (LinearBuffer);
+  return sli_context_linear_memory_bytes (bytes);
+}
+
+/* The size of a buffer for one object. */
+static size_t
+alone_bytes (size_t size)
+{
+  return sli_context_linear_memory_bytes (sizeof (LinearBuffer) + size);
+}
+
+/* `at' and `end' are 8-aligned, so an object that fits also fits rounded
+ * up. */
+CONTEXT_TEXT static inline void *
+object_alloc (LinearPrefix *prefix, char *at, size_t size)
+{
+  assert_here (size <= (size_t) (prefix->end - at));
+  prefix->last = at;
+  prefix->at = at + linear_round (size);
+  return at;
+}
+
+CONTEXT_TEXT static COLD void *
+object_slow (void *linear, size_t size)
+{
+  LinearPrefix *prefix;
+  LinearBuffer *buffer;
+  size_t rounded;
+  size_t bytes;
+  bool is_alone;
+
+  if (size > (size_t) PTRDIFF_MAX / 2)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  if (sli_context_mode & MODE_NODES)
+    {
+      sli_context_check (linear, "ralloc_linear_alloc_child"); /* NULL, too */
+      return ralloc_size (linear, size);
+    }
+  prefix = sli_context_linear_examine (linear, "ralloc_linear_alloc_child");
+  if (size <= (size_t) (prefix->end - prefix->at))
+    return object_alloc (prefix, prefix->at, size);
+  rounded = linear_round (size);
+  bytes = next_buffer_bytes (prefix);
+  is_alone = rounded > bytes / LINEAR_OVERSIZE_PART;
+  if (is_alone)
+    bytes = alone_bytes (rounded);
+  buffer = buffer_new (prefix, linear, bytes);
+  if (UNLIKELY (buffer == NULL) && !is_alone)
+    {
+      is_alone = true;
+      bytes = alone_bytes (rounded);
+      buffer = buffer_new (prefix, linear, bytes);
+    }
+  if (buffer == NULL)
+    return NULL;
+  if (!is_alone)
+    {
+      prefix->last = (char *) (buffer + 1);
+      prefix->at = prefix->last + rounded;
+      prefix->end = (char *) buffer + bytes;
+    }
+  return buffer + 1;
+}
+
+static inline __attribute__ ((always_inline)) void *
+object_new (void *linear, size_t size)
+{
+  LinearPrefix *prefix = linear_prefix (linear);
+  char *at;
+
+  /* The slow path serves all other modes; in the default mode one word tells a
+   * linear context from a freed one. */
+  if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
+    return object_slow (linear, size);
+  at = prefix->at;
+  if (UNLIKELY (size > (size_t) (prefix->end - at)))
+    return object_slow (linear, size);
+  return object_alloc (prefix, at, size);
+}
+
+CONTEXT_TEXT void *
+ralloc_linear_alloc_child (void *linear, size_t size)
+{
+  return object_new (linear, size);
+}
+
+typedef long long Words
+    __attribute__ ((vector_size (16), aligned (LINEAR_ALIGN), may_alias));
+
+/* Most objects are short: two or four stores, from both ends towards the
+ * middle, take less time than a call to memset(). */
+static inline void
+object_clear (char *object, size_t size)
+{
+  const Words zero = { 0, 0 };
+  size_t padded = linear_round (size);
+  char *end = object + padded;
+
+  if (UNLIKELY (padded - 16 > 64 - 16))
+    {
+      memset (object, 0, size);
+      return;
+    }
+  ((Words *) (void *) object)[0] = zero;
+  ((Words *) (void *) end)[-1] = zero;
+  if (padded > 32)
+    {
+      ((Words *) (void *) object)[1] = zero;
+      ((Words *) (void *) end)[-2] = zero;
+    }
+}
+
+CONTEXT_TEXT void *
+ralloc_linear_zalloc_child (void *linear, size_t size)
+{
+  void *object = object_new (linear, size);
+
+  if (UNLIKELY (object == NULL))
+    return NULL;
+  /* An object that is a node has no bytes beyond its size. */
+  if (UNLIKELY (sli_context_mode & MODE_NODES))
+    return memset (object, 0, size);
+  object_clear (object, size);
+  return object;
+}
+
+void *
+ralloc_linear_alloc_child_array (void *linear, size_t size, size_t count)
+{
+  size_t bytes;
+
+  return node_product (size, count, &bytes)
+             ? ralloc_linear_alloc_child (linear, bytes)
+             : NULL;
+}
+
+void *
+ralloc_linear_zalloc_child_array (void *linear, size_t size, size_t count)
+{
+  size_t bytes;
+
+  return node_product (size, count, &bytes)
+             ? ralloc_linear_zalloc_child (linear, bytes)
+             : NULL;
+}
+
+/* --- growing objects ----------------------------------------------------- */
+
+bool
+sli_context_linear_extend (void *linear, char *object, size_t new_size)
+{
+  LinearPrefix *prefix;
+
+  if (sli_context_mode & MODE_NODES)
+    return false;
+  prefix = linear_checked (linear, "ralloc_linear_realloc");
+  if (object != prefix->last || new_size > (size_t) (prefix->end - object))
+    return false;
+  prefix->at = object + linear_round (new_size);
+  return true;
+}
+
+/* The number of bytes from an object on that certainly belong to the context.
+ * (An object of no bytes may lie at a buffer's end.) */
+static size_t
+readable_bytes (void *linear, const char *object)
+{
+  const LinearPrefix *prefix;
+  const LinearBuffer *buffer;
+  const char *end;
+
+  if (sli_context_mode & MODE_NODES)
+    return ralloc_usable_size (object);
+  prefix = linear_checked (linear, "ralloc_linear_realloc");
+  end = (const char *) prefix + prefix->block_bytes;
+  if (object >= (const char *) linear && object <= end)
+    return (size_t) (end - object);
+  for (buffer = prefix->buffers; buffer != NULL; buffer = buffer->next)
+    {
+      end = (const char *) buffer + buffer->bytes;
+      if (object >= (const char *) buffer && object <= end)
+        return (size_t) (end - object);
+    }
+  sli_context_linear_report (object);
+}
+
+void *
+ralloc_linear_realloc (void *linear, void *old, size_t new_size)
+{
+  size_t readable;
+  void *object;
+
+  if (old == NULL)
+    return ralloc_linear_alloc_child (linear, new_size);
+  if (sli_context_linear_extend (linear, old, new_size))
+    return old;
+  readable = readable_bytes (linear, old);
+  object = ralloc_linear_alloc_child (linear, new_size);
+  if (object != NULL)
+    memcpy (object, old, new_size < readable ? new_size : readable);
+  return object;
+}

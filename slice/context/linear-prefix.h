@@ -1,0 +1,105 @@
+/* linear-prefix.h - the layout of linear contexts
+ *
+ * Layer: context.  Shared by linear.c and linear-object.c alone.
+ *
+ * A linear context is a node whose block begins with the state of the arena:
+ *
+ *   block
+ *   +----------------+--------+-------------------------------------+
+ *   | LinearPrefix   | Node   | gap | first object, next object     |
+ *   +----------------+--------+-------------------------------------+
+ *                             ^ the handle, old style and new
+ *
+ * The state is at a fixed distance from the handle, and the handle is a node
+ * like any other.  It is followed by 8 unused bytes, so that no object has the
+ * address of the context and a free of the first object is reported.  In the
+ * old style the handle is also the first object, and there is no gap.  When
+ * the first buffer is full, others are chained to it.  Each buffer doubles the
+ * sum, up to LINEAR_BUFFER_BYTES_MAX.
+ *
+ * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
+ * recorder) every object is a node below the context.
+ *
+ * Design: chapter 7.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_CONTEXT_LINEAR_PREFIX_H
+#define SLI_CONTEXT_LINEAR_PREFIX_H
+
+#include "node.h"
+
+enum
+{
+  MODE_NODES = MODE_TRAILING_HEADER | MODE_TRACED,
+  LINEAR_ALIGN = 8,
+  LINEAR_GAP_BYTES = 8,
+  /* The first block.  A quarter of it is prefix and header.  Half of a
+   * compiler's linear contexts hold less than 1 KiB. */
+  LINEAR_FIRST_BYTES = 512,
+  LINEAR_BUFFER_BYTES_MAX = 64 * 1024,
+  LINEAR_OPTION_STEP_BYTES = 2048, /* min_buffer_size is rounded up to this */
+  /* An object that does not fit gets a buffer of its own if it is larger than
+   * this part of the next one. */
+  LINEAR_OVERSIZE_PART = 4
+};
+
+typedef struct LinearBuffer LinearBuffer;
+struct LinearBuffer
+{
+  _Alignas (NODE_ALIGN) LinearBuffer *next; /* the next older one */
+  size_t bytes;                             /* this header included */
+};
+
+typedef struct
+{
+  _Alignas (NODE_ALIGN) char *at; /* the address of the next object */
+  char *end;                      /* of the current buffer */
+  char *last;                     /* the object allocated last */
+  LinearBuffer *buffers;          /* all but the first */
+  size_t held_bytes;              /* of all, this block included */
+  size_t block_bytes;             /* of this block */
+  size_t min_buffer_bytes;        /* option; 0: none */
+  size_t kind;                    /* KIND_LINEAR; must be last */
+} LinearPrefix;
+
+_Static_assert (offsetof (LinearPrefix, kind) + sizeof (size_t)
+                    == sizeof (LinearPrefix),
+                "the kind lies just before the header");
+
+static inline LinearPrefix *
+linear_prefix (const void *linear)
+{
+  return (LinearPrefix *) head_of (linear) - 1;
+}
+
+static inline size_t
+linear_round (size_t bytes)
+{
+  return (bytes + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
+}
+
+COLD _Noreturn void sli_context_linear_report (const void *linear);
+
+/* The prefix of a pointer, which may be any, after all checks.  Not in
+ * MODE_NODES. */
+LinearPrefix *sli_context_linear_examine (const void *linear,
+                                          const char *operation);
+
+/* The same, but checks only one word if no mode is set. */
+static inline LinearPrefix *
+linear_checked (const void *linear, const char *operation)
+{
+  LinearPrefix *prefix = linear_prefix (linear);
+
+  if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
+    return sli_context_linear_examine (linear, operation);
+  return prefix;
+}
+
+void *sli_context_linear_memory_new (size_t bytes);
+
+/* Rounds up to the size of the class, so that no part of a chunk is wasted. */
+size_t sli_context_linear_memory_bytes (size_t bytes);
+
+#endif
