@@ -125,6 +125,7 @@ noinst_LTLIBRARIES += \
 	%D%/magazine/magazine.h \
 	%D%/magazine/record-registry.h \
 	%D%/magazine/record-stats.c \
+	%D%/magazine/record-detach.c \
 	%D%/magazine/record.c \
 	%D%/magazine/record.h
 %C%_libmagazine_la_CFLAGS = $(slice_cflags)
@@ -154,6 +155,7 @@ noinst_LTLIBRARIES += \
 	%D%/alloc/alloc.c \
 	%D%/alloc/alloc.h \
 	%D%/alloc/batch.c \
+	%D%/alloc/chain.c \
 	%D%/alloc/dispatch.c \
 	%D%/alloc/dispatch.h \
 	%D%/alloc/fork.c \

@@ -13,33 +13,11 @@
 
 #include "magazine/magazine.h"
 #include "dispatch.h"
-#include "untraced.h"
-#include "base/check.h"
 #include "base/diag.h"
 #include "base/trace.h"
 #include "port/os.h"
 
 #include <errno.h>
-
-static void *
-attempt_block (size_t alignment UNUSED, size_t size, const void *site)
-{
-  return sli_dispatch_alloc (size, site);
-}
-
-COMMON_TEXT void *
-sli_alloc_any (size_t size, bool may_fail, const void *site)
-{
-  void *block;
-
-  assert_here (LOAD_ACQUIRE (&sli_dispatch.ready));
-  if (size == 0)
-    return NULL;
-  block = sli_dispatch_alloc (size, site);
-  if (UNLIKELY (block == NULL))
-    block = sli_oom_retry (attempt_block, 0, size, may_fail, site);
-  return block;
-}
 
 /* --- blocks -------------------------------------------------------------- */
 
@@ -62,33 +40,6 @@ slice_try_alloc_slow_v1 (size_t size)
   return LOAD_ACQUIRE (&sli_dispatch.calls.try_alloc_any) (size, CALL_SITE);
 }
 
-static void
-free_any (size_t size, void *block, const char *operation, const void *site)
-{
-  assert_here (LOAD_ACQUIRE (&sli_dispatch.ready));
-  if (block == NULL)
-    return;
-  if (UNLIKELY (size == 0))
-    sli_diag_misuse (ERROR_WRONG_SIZE, operation,
-                     &(BlockFacts){ .address = block });
-  sli_dispatch_free (size, block, operation, site);
-}
-
-void
-sli_free_any (size_t size, void *block, const void *site)
-{
-  free_any (size, block, "slice_free1", site);
-}
-
-void
-sli_free_as (size_t size, void *block, const char *operation,
-             const void *site)
-{
-  if (trace_is_on ())
-    sli_trace_free (SLICE_TRACE_SLICE, block, size);
-  free_any (size, block, operation, site);
-}
-
 COMMON_TEXT void
 slice_free_slow_v1 (size_t size, void *block)
 {
@@ -96,67 +47,6 @@ slice_free_slow_v1 (size_t size, void *block)
     sli_magazine_free (SLICE_CLASS_V1 (size), block);
   else
     LOAD_ACQUIRE (&sli_dispatch.calls.free_any) (size, block, CALL_SITE);
-}
-
-/* The checking modes look up a block before its link is read.  If it is no
- * block, its free reports that. */
-static bool
-has_link (const void *block)
-{
-  return (sli_dispatch.path == PATH_CHECKING
-          && sli_untraced_begins_block (block))
-         || sli_checking_is_large (block);
-}
-
-/* Brent's cycle detection: compares each block with a remembered one, which is
- * replaced after 1, 2, 4, ... steps. */
-#define CHAIN_FREE(chain, next_offset, free_one)                              \
- do                                                                           \
-  {                                                                           \
-   const void *mark = NULL;                                                   \
-   size_t steps = 0, turn = 1;                                                \
-   bool is_checked = sli_dispatch.registers;                                 \
-   while ((chain) != NULL)                                                    \
-    {                                                                         \
-     void *next = NULL;                                                       \
-                                                                              \
-     if (!UNLIKELY (is_checked) || has_link (chain))                          \
-      next = *(void **) (void *) ((char *) (chain) + (next_offset));          \
-     if (UNLIKELY ((chain) == mark))                                          \
-      sli_diag_misuse (ERROR_CYCLIC_CHAIN, "slice_free_chain",                \
-                       &(BlockFacts){ .address = (chain),                     \
-                                      .given_bytes = size });                 \
-     if (++steps == turn)                                                     \
-      {                                                                       \
-       mark = (chain);                                                        \
-       steps = 0;                                                             \
-       turn *= 2;                                                             \
-      }                                                                       \
-     free_one;                                                                \
-     (chain) = next;                                                          \
-    }                                                                         \
-  }                                                                           \
- while (0)
-
-void
-slice_free_chain_with_offset (size_t size, void *chain, size_t next_offset)
-{
-  dispatch_make_ready (); /* this may be the program's first call */
-  if (dispatch_checks_frees ())
-    CHAIN_FREE (chain, next_offset,
-                sli_free_as (size, chain, "slice_free_chain", CALL_SITE));
-  else
-    CHAIN_FREE (chain, next_offset, slice_free1 (size, chain));
-}
-
-void
-slice_free_chain_aligned (size_t alignment, size_t size, void *chain,
-                          size_t next_offset)
-{
-  dispatch_make_ready ();
-  CHAIN_FREE (chain, next_offset,
-              sli_free_aligned_as (alignment, size, chain, "slice_free_chain",
-                                   CALL_SITE));
 }
 
 /* --- arrays -------------------------------------------------------------- */

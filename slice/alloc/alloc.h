@@ -40,11 +40,6 @@ void sli_alloc_count_large (uint64_t *n_allocs, uint64_t *n_frees);
 /* The number of live blocks if every block is a malloc; else 0. */
 uint64_t sli_alloc_count_live_mallocs (void);
 
-/* The complete paths, behind the short ones: any size, any block, and no
- * memory.  site: where the call came from. */
-void *sli_alloc_any (size_t size, bool may_fail, const void *site);
-void sli_free_any (size_t size, void *block, const void *site);
-
 /* --- trim.c --- */
 
 /* Starts the helper thread; called again in a forked child. */

@@ -28,12 +28,177 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- one attempt --------------------------------------------------------- */
+
+void
+sli_dispatch_count_malloc (void)
+{
+  COUNT_UP_SHARED (sli_dispatch.path == PATH_MALLOC
+                       ? &sli_dispatch.n_live_mallocs
+                       : &sli_dispatch.n_large_allocs,
+                   1);
+}
+
+void
+sli_dispatch_count_malloc_free (void)
+{
+  if (sli_dispatch.path == PATH_MALLOC)
+    COUNT_DOWN_SHARED (&sli_dispatch.n_live_mallocs, 1);
+  else
+    COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
+}
+
+static void *
+malloc_alloc (size_t size, const void *site)
+{
+  void *block;
+
+  if (UNLIKELY (size > PTRDIFF_MAX))
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  TRACE_INTERNAL (
+      block = sli_os_malloc (size + sli_dispatch.tail_bytes, false));
+  if (block == NULL)
+    return NULL;
+  if (sli_dispatch.registers && !sli_checking_add_large (block, size, site))
+    {
+      TRACE_INTERNAL (free (block));
+      return NULL;
+    }
+  sli_dispatch_count_malloc ();
+  return block;
+}
+
+/* malloc knows a block's size: exactly under a tool, else rounded up. */
+static void
+check_malloc_size (size_t size, void *block, const char *operation)
+{
+  size_t bytes;
+
+  /* The sanitizer reports a bad free itself: a free block has no size. */
+  if (!sli_os_malloc_may_own (block))
+    return;
+  bytes = sli_os_malloc_bytes (block);
+  if (bytes != 0
+      && (bytes < size || (sli_dispatch.malloc_is_exact && bytes != size)))
+    sli_diag_misuse (ERROR_MALLOC_SIZE, operation,
+                     &(BlockFacts){ .address = block,
+                                    .given_bytes = size,
+                                    .real_bytes = bytes });
+}
+
+COLD void
+sli_dispatch_report_chunk (size_t size, const void *block,
+                           const char *operation)
+{
+  const SizeClass *class;
+
+  if (sli_dispatch.path == PATH_CHECKING)
+    sli_checking_report_free (size, block, operation);
+  class = &sli_sizeclasses[chunk_class_of (block)];
+  sli_diag_misuse (ERROR_WRONG_SIZE, operation,
+                   &(BlockFacts){ .address = block,
+                                  .given_bytes = size,
+                                  .real_bytes = class->block_bytes });
+}
+
+static void
+malloc_free (size_t size, void *block, const char *operation,
+             const void *site)
+{
+  if (UNLIKELY (chunk_may_be_at (block)))
+    sli_dispatch_report_chunk (size, block, operation);
+  if (sli_dispatch.registers)
+    sli_checking_remove_large (block, size, operation, site);
+  else if (sli_dispatch.path == PATH_MALLOC)
+    check_malloc_size (size, block, operation);
+  sli_dispatch_count_malloc_free ();
+  TRACE_INTERNAL (free (block));
+}
+
+void
+sli_dispatch_free (size_t size, void *block, const char *operation,
+                   const void *site)
+{
+  if (dispatch_goes_to_malloc (size))
+    malloc_free (size, block, operation, site);
+  else if (sli_dispatch.path == PATH_MAGAZINES)
+    sli_magazine_free (SLICE_CLASS_V1 (size), block);
+  else if (sli_dispatch.path == PATH_CHECKING)
+    sli_dispatch.untraced.free (size, block, operation, site);
+  else
+    sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, operation);
+}
+
+COMMON_TEXT void *
+sli_dispatch_alloc (size_t size, const void *site)
+{
+  if (dispatch_goes_to_malloc (size))
+    return malloc_alloc (size, site);
+  if (sli_dispatch.path == PATH_MAGAZINES)
+    return sli_magazine_alloc (SLICE_CLASS_V1 (size));
+  if (sli_dispatch.path == PATH_CHECKING)
+    return sli_dispatch.untraced.alloc (size, site);
+  return sli_magazine_alloc_slab (SLICE_CLASS_V1 (size));
+}
+
+/* --- any size, any block, and no memory --------------------------------- */
+
+static void *
+attempt_block (size_t alignment UNUSED, size_t size, const void *site)
+{
+  return sli_dispatch_alloc (size, site);
+}
+
+COMMON_TEXT static void *
+alloc_any (size_t size, bool may_fail, const void *site)
+{
+  void *block;
+
+  assert_here (LOAD_ACQUIRE (&sli_dispatch.ready));
+  if (size == 0)
+    return NULL;
+  block = sli_dispatch_alloc (size, site);
+  if (UNLIKELY (block == NULL))
+    block = sli_oom_retry (attempt_block, 0, size, may_fail, site);
+  return block;
+}
+
+static void
+free_as (size_t size, void *block, const char *operation, const void *site)
+{
+  assert_here (LOAD_ACQUIRE (&sli_dispatch.ready));
+  if (block == NULL)
+    return;
+  if (UNLIKELY (size == 0))
+    sli_diag_misuse (ERROR_WRONG_SIZE, operation,
+                     &(BlockFacts){ .address = block });
+  sli_dispatch_free (size, block, operation, site);
+}
+
+static void
+free_any (size_t size, void *block, const void *site)
+{
+  free_as (size, block, "slice_free1", site);
+}
+
+void
+sli_free_as (size_t size, void *block, const char *operation,
+             const void *site)
+{
+  if (trace_is_on ())
+    sli_trace_free (SLICE_TRACE_SLICE, block, size);
+  free_as (size, block, operation, site);
+}
+
+/* --- before the first block ---------------------------------------------- */
+
 /* Held while the first call initialises the layers.  pthread_once() would not
  * do: a fork waits until that is done, and a fork handler's call may be the
  * first one (fork.c). */
 static Lock begin_lock = LOCK_INIT (LOCK_RANK_BEGIN);
-
-/* --- before the first block ---------------------------------------------- */
 
 COMMON_TEXT static COLD void *
 first_alloc (size_t size, const void *site)
@@ -64,17 +229,17 @@ Dispatch sli_dispatch
 COMMON_TEXT static void *
 unchecked_alloc (size_t size, const void *site)
 {
-  return sli_alloc_any (size, false, site);
+  return alloc_any (size, false, site);
 }
 
 CONTEXT_TEXT static void *
 unchecked_try_alloc (size_t size, const void *site)
 {
-  return sli_alloc_any (size, true, site);
+  return alloc_any (size, true, site);
 }
 
 static const CheckingCalls unchecked_calls
-    = { unchecked_alloc, unchecked_try_alloc, sli_free_any, NULL, NULL };
+    = { unchecked_alloc, unchecked_try_alloc, free_any, NULL, NULL };
 
 /* --- the first block ----------------------------------------------------- */
 
@@ -123,7 +288,7 @@ COMMON_TEXT static void
 dispatch_begin (void)
 {
   const char *tool = sli_os_memory_tool ();
-  const CheckingFallback fallback = { sli_alloc_any, sli_free_any };
+  const CheckingFallback fallback = { alloc_any, free_any };
   MagazineOptions options = { 0 };
 
   assert_held (&begin_lock);
@@ -220,24 +385,6 @@ sli_alloc_count_live_mallocs (void)
   return LOAD (&sli_dispatch.n_live_mallocs);
 }
 
-void
-sli_dispatch_count_malloc (void)
-{
-  COUNT_UP_SHARED (sli_dispatch.path == PATH_MALLOC
-                       ? &sli_dispatch.n_live_mallocs
-                       : &sli_dispatch.n_large_allocs,
-                   1);
-}
-
-void
-sli_dispatch_count_malloc_free (void)
-{
-  if (sli_dispatch.path == PATH_MALLOC)
-    COUNT_DOWN_SHARED (&sli_dispatch.n_live_mallocs, 1);
-  else
-    COUNT_UP_SHARED (&sli_dispatch.n_large_frees, 1);
-}
-
 /* Runs early, so that our key destructor and our prepare handler run in the
  * best order.  Options may still be set after this. */
 COMMON_TEXT __attribute__ ((constructor)) static void
@@ -248,102 +395,4 @@ dispatch_load (void)
   sli_magazine_load ();
   sli_fork_load ();
   sli_trace_load ();
-}
-
-/* --- dispatch ------------------------------------------------------------ */
-
-static void *
-malloc_alloc (size_t size, const void *site)
-{
-  void *block;
-
-  if (UNLIKELY (size > PTRDIFF_MAX))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  TRACE_INTERNAL (
-      block = sli_os_malloc (size + sli_dispatch.tail_bytes, false));
-  if (block == NULL)
-    return NULL;
-  if (sli_dispatch.registers && !sli_checking_add_large (block, size, site))
-    {
-      TRACE_INTERNAL (free (block));
-      return NULL;
-    }
-  sli_dispatch_count_malloc ();
-  return block;
-}
-
-/* malloc knows a block's size: exactly under a tool, else rounded up. */
-static void
-check_malloc_size (size_t size, void *block, const char *operation)
-{
-  size_t bytes;
-
-  /* The sanitizer reports a bad free itself: a free block has no size. */
-  if (!sli_os_malloc_may_own (block))
-    return;
-  bytes = sli_os_malloc_bytes (block);
-  if (bytes != 0
-      && (bytes < size || (sli_dispatch.malloc_is_exact && bytes != size)))
-    sli_diag_misuse (ERROR_MALLOC_SIZE, operation,
-                     &(BlockFacts){ .address = block,
-                                    .given_bytes = size,
-                                    .real_bytes = bytes });
-}
-
-COLD void
-sli_dispatch_report_chunk (size_t size, const void *block,
-                           const char *operation)
-{
-  const SizeClass *class;
-
-  if (sli_dispatch.path == PATH_CHECKING)
-    sli_checking_report_free (size, block, operation);
-  class = &sli_sizeclasses[chunk_class_of (block)];
-  sli_diag_misuse (ERROR_WRONG_SIZE, operation,
-                   &(BlockFacts){ .address = block,
-                                  .given_bytes = size,
-                                  .real_bytes = class->block_bytes });
-}
-
-static void
-malloc_free (size_t size, void *block, const char *operation,
-             const void *site)
-{
-  if (UNLIKELY (chunk_may_be_at (block)))
-    sli_dispatch_report_chunk (size, block, operation);
-  if (sli_dispatch.registers)
-    sli_checking_remove_large (block, size, operation, site);
-  else if (sli_dispatch.path == PATH_MALLOC)
-    check_malloc_size (size, block, operation);
-  sli_dispatch_count_malloc_free ();
-  TRACE_INTERNAL (free (block));
-}
-
-void
-sli_dispatch_free (size_t size, void *block, const char *operation,
-                   const void *site)
-{
-  if (dispatch_goes_to_malloc (size))
-    malloc_free (size, block, operation, site);
-  else if (sli_dispatch.path == PATH_MAGAZINES)
-    sli_magazine_free (SLICE_CLASS_V1 (size), block);
-  else if (sli_dispatch.path == PATH_CHECKING)
-    sli_dispatch.untraced.free (size, block, operation, site);
-  else
-    sli_slab_free (SLICE_CLASS_V1 (size), 1, &block, operation);
-}
-
-COMMON_TEXT void *
-sli_dispatch_alloc (size_t size, const void *site)
-{
-  if (dispatch_goes_to_malloc (size))
-    return malloc_alloc (size, site);
-  if (sli_dispatch.path == PATH_MAGAZINES)
-    return sli_magazine_alloc (SLICE_CLASS_V1 (size));
-  if (sli_dispatch.path == PATH_CHECKING)
-    return sli_dispatch.untraced.alloc (size, site);
-  return sli_magazine_alloc_slab (SLICE_CLASS_V1 (size));
 }

@@ -1,6 +1,7 @@
 /* dispatch.h - chooses the layers that serve a block, for the entries
  *
- * Layer: alloc.  For alloc.c, aligned.c and batch.c.
+ * Layer: alloc.  For the files of the layer alone; other layers include
+ * alloc.h or untraced.h.
  * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
@@ -95,16 +96,14 @@ void *sli_dispatch_alloc (size_t size, const void *site);
 void sli_dispatch_free (size_t size, void *block, const char *operation,
                         const void *site);
 
+/* As slice_free1(), for another public function. */
+void sli_free_as (size_t size, void *block, const char *operation,
+                  const void *site);
+
 /* Count a block of the system's malloc, by whatever function it is allocated
  * and freed: the caller that frees it may not know its size. */
 void sli_dispatch_count_malloc (void);
 void sli_dispatch_count_malloc_free (void);
-
-/* --- alloc.c --- */
-
-/* As slice_free1(), for another public function. */
-void sli_free_as (size_t size, void *block, const char *operation,
-                  const void *site);
 
 /* --- aligned.c --- */
 

@@ -1,6 +1,7 @@
 /* record-registry.h - all threads' records
  *
- * Layer: magazine.  Shared by record.c and record-stats.c alone.
+ * Layer: magazine.  Shared by record.c, record-detach.c and
+ * record-stats.c alone.
  * Lock: sli_registry.lock (rank 60).
  * Design: chapters 6 and 9.
  *
@@ -31,6 +32,21 @@ typedef struct
 } Registry;
 
 extern Registry sli_registry;
+
+/* The empty sentinel, to which a thread without magazines points. */
+extern SliceThreadV1 sli_record_sentinel;
+
+/* May be true of a class whose magazines are empty. */
+static inline bool
+class_has_chunks (const ClassCache *cache)
+{
+  return cache->loaded != NULL || cache->previous != NULL
+         || cache->quarantine != NULL;
+}
+
+/* Closes the gap where a trimmer has taken the lowest n_taken rounds.  The
+ * owner's last inline call may have popped or pushed one after that. */
+void sli_record_reattach_class (ThreadRecord *record, unsigned class_index);
 
 /* The most rounds that a magazine of this cache ever had. */
 static ALWAYS_INLINE uint32_t

@@ -55,14 +55,14 @@ void *sli_record_nil[2];
 
 /* The empty sentinel, to which a thread without magazines points.  Its table
  * may stay zero, because all entries are the same. */
-static SliceThreadV1 empty_sentinel
+SliceThreadV1 sli_record_sentinel
     = { .entries = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
                      ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
 
 __thread SliceThreadV1 *slice_tls_v1
     __attribute__ ((tls_model ("initial-exec")))
-    = &empty_sentinel;
+    = &sli_record_sentinel;
 
 /* Two empty records: `self` points to the first until the thread's first slow
  * call, and to the second once the thread ends or if it can have no record.
@@ -116,10 +116,8 @@ sli_record_hide (ThreadRecord *record, unsigned class_index)
                       - magazine->slots);
 }
 
-/* Closes the gap where a trimmer has taken the lowest n_taken rounds.  The
- * owner's last inline call may have popped or pushed one after that. */
-COMMON_TEXT static void
-class_reattach (ThreadRecord *record, unsigned class_index)
+COMMON_TEXT void
+sli_record_reattach_class (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
   Magazine *magazine = cache->loaded;
@@ -144,7 +142,7 @@ record_reattach (ThreadRecord *record)
 {
   assert_held (&sli_registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
-    class_reattach (record, i);
+    sli_record_reattach_class (record, i);
   if (sli_record_options.is_inline)
     STORE (&slice_tls_v1, &record->fast);
   STORE (&record->attention, 0);
@@ -295,14 +293,6 @@ quarantine_end (ClassCache *cache)
   cache->quarantine = NULL;
 }
 
-/* May be true of a class whose magazines are empty. */
-static inline bool
-class_has_chunks (const ClassCache *cache)
-{
-  return cache->loaded != NULL || cache->previous != NULL
-         || cache->quarantine != NULL;
-}
-
 COMMON_TEXT void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                         FlushKind kind)
@@ -364,7 +354,7 @@ self_end (void *value)
   ThreadRecord *record = value;
   bool is_last;
 
-  STORE (&slice_tls_v1, &empty_sentinel);
+  STORE (&slice_tls_v1, &sli_record_sentinel);
   self = RECORD_NONE;
   sli_lock (&sli_registry.lock);
   assert_here (sli_registry.n_records > 0);
@@ -377,7 +367,7 @@ self_end (void *value)
   for (unsigned i = 1; i < N_CLASSES; i++)
     if (class_has_chunks (&record->caches[i]))
       {
-        class_reattach (record, i);
+        sli_record_reattach_class (record, i);
         sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
         quarantine_end (&record->caches[i]);
       }
@@ -409,8 +399,8 @@ sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
   sli_registry.may_be_inline = is_inline;
-  memcpy (record_none.fast.entries, empty_sentinel.entries,
-          sizeof empty_sentinel.entries);
+  memcpy (record_none.fast.entries, sli_record_sentinel.entries,
+          sizeof sli_record_sentinel.entries);
   for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
     record_none.fast.class_table[i]
         = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
@@ -420,134 +410,6 @@ sli_record_init (bool is_inline, bool checks_reentry)
   record_beginning.call = CALL_IN;
   link_init (&sli_registry.records);
   link_init (&sli_registry.orphans);
-}
-
-/* --- the inline code out, and in again ----------------------------------- */
-
-/* A record's magazines belong to its owner, inline or not.  Only the pointer
- * that the inline code starts from changes, under the lock. */
-COMMON_TEXT void
-sli_magazine_show_inline (bool is_shown)
-{
-  is_shown = is_shown && sli_registry.may_be_inline;
-  sli_lock (&sli_registry.lock);
-  STORE (&sli_record_options.is_inline, is_shown);
-  LINK_EACH (link, &sli_registry.records)
-    {
-      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
-
-      if (is_shown)
-        STORE_RELEASE (&record->attention, RECORD_DETACHED);
-      else
-        STORE (record->tls, &empty_sentinel);
-    }
-  sli_unlock (&sli_registry.lock);
-}
-
-/* --- detaching ----------------------------------------------------------- */
-
-/* Frees all rounds but the top one, which the owner's last inline call may be
- * about to return.  The slots keep their values. */
-static void
-class_add_rounds (ThreadRecord *record, unsigned class_index)
-{
-  ClassCache *cache = &record->caches[class_index];
-  Magazine *previous = cache->previous;
-
-  assert_held (&sli_registry.lock);
-  assert_here (class_index > 0 && class_index < N_CLASSES);
-  if (previous != NULL)
-    {
-      cache->previous = NULL;
-      previous->pushed_msec = DEPOT_LONG_AGO_MSEC;
-      sli_depot_flush (previous);
-    }
-  if (cache->loaded != NULL && cache->n_taken == 0)
-    {
-      void **slots = cache->loaded->slots;
-      size_t n_rounds = (size_t) (LOAD (&record->fast.entries[class_index].top)
-                                  - slots);
-
-      if (n_rounds < 2)
-        return;
-      cache->n_taken = (uint16_t) (n_rounds - 1);
-      sli_slab_free_old (class_index, cache->n_taken, slots + 1,
-                         DEPOT_LONG_AGO_MSEC, "trim");
-    }
-}
-
-static bool
-record_has_chunks (const ThreadRecord *record)
-{
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    if (class_has_chunks (&record->caches[i]))
-      return true;
-  return false;
-}
-
-/* Frees all rounds: the owner sleeps in a system call, so it is in no inline
- * call. */
-static void
-record_flush_asleep (ThreadRecord *record)
-{
-  assert_held (&sli_registry.lock);
-  assert_here (LOAD (&record->attention) & RECORD_HELD);
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    if (class_has_chunks (&record->caches[i]))
-      {
-        class_reattach (record, i);
-        sli_record_flush_class (record, i, FLUSH_OLD_TO_SLABS);
-      }
-}
-
-/* If the owner is in no slow path, nothing uses its magazines.  But an owner
- * that was in one when it was detached may have left it since, with its
- * entries back in place.  It is awake then and keeps its rounds. */
-static void
-record_add_rounds (ThreadRecord *record)
-{
-  if (record == self || LOAD_ACQUIRE (&record->is_busy)
-      || LOAD (record->tls) != &empty_sentinel
-      || !record_has_chunks (record))
-    return;
-  if (sli_asleep_is (&record->asleep))
-    record_flush_asleep (record);
-  else
-    for (unsigned i = 1; i < N_CLASSES; i++)
-      class_add_rounds (record, i);
-}
-
-/* Between the two passes every thread passes a barrier.  After it, no thread
- * is in an inline call that began before, except for values it had loaded
- * already: one call at most, on the top of one magazine.  A thread in a slow
- * path either is seen there or sees that it has to wait. */
-void
-sli_magazine_detach_others (void)
-{
-  if (!LOAD (&sli_record_options.is_inline))
-    return; /* the other modes use records without entering them */
-  sli_lock (&sli_registry.lock);
-  LINK_EACH (link, &sli_registry.records)
-    {
-      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
-
-      if (record == self)
-        continue;
-      STORE (&record->attention, RECORD_HELD | RECORD_DETACHED);
-      STORE (record->tls, &empty_sentinel);
-    }
-  SCHEDULE_POINT ("detaching");
-  if (sli_os_barrier_all_threads ())
-    LINK_EACH (link, &sli_registry.records)
-  record_add_rounds (LINK_OWNER (link, ThreadRecord, link));
-  LINK_EACH (link, &sli_registry.records)
-    {
-      ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
-
-      if (record != self)
-        STORE_RELEASE (&record->attention, RECORD_DETACHED);
-    }
-  sli_unlock (&sli_registry.lock);
 }
 
 /* --- fork ---------------------------------------------------------------- */

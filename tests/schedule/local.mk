@@ -22,6 +22,7 @@ scheduled_sources = \
 	slice/alloc/alloc.c \
 	slice/checking/block-registry.c \
 	slice/alloc/batch.c \
+	slice/alloc/chain.c \
 	slice/depot/depot.c \
 	slice/depot/depot-check.c \
 	slice/depot/depot-magazine.c \
@@ -42,6 +43,7 @@ scheduled_sources = \
 	slice/page/page.c \
 	slice/page/page-stats.c \
 	slice/page/page-trim.c \
+	slice/magazine/record-detach.c \
 	slice/magazine/record.c \
 	slice/magazine/record-stats.c \
 	slice/alloc/untraced.c \
