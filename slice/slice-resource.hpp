@@ -95,7 +95,8 @@ default_resource () noexcept
 namespace detail
 {
 
-/* Two resources are equal if they use the same arena. */
+/* A resource of an arena that it does not own.  Two are equal if they use the
+ * same one. */
 template <typename Derived, typename Arena>
 class arena_resource : public std::pmr::memory_resource
 {
@@ -113,6 +114,12 @@ public:
   }
 
 private:
+  void *
+  do_allocate (std::size_t bytes, std::size_t alignment) override
+  {
+    return arena_get (arena_, bytes, alignment);
+  }
+
   bool
   do_is_equal (const std::pmr::memory_resource &other) const noexcept override
   {
@@ -135,12 +142,6 @@ public:
   using arena_resource::arena_resource;
 
 private:
-  void *
-  do_allocate (std::size_t bytes, std::size_t alignment) override
-  {
-    return detail::arena_get (arena (), bytes, alignment);
-  }
-
   void
   do_deallocate (void *block, std::size_t bytes,
                  std::size_t alignment) override
@@ -201,12 +202,6 @@ public:
   using arena_resource::arena_resource;
 
 private:
-  void *
-  do_allocate (std::size_t bytes, std::size_t alignment) override
-  {
-    return detail::arena_get (arena (), bytes, alignment);
-  }
-
   void
   do_deallocate (void *block, std::size_t, std::size_t) override
   {

@@ -458,40 +458,29 @@ slice_block_size (const void *block)
 # define SLICE_CHECK_BYTES_(type) SLICE_CAST_ (void, 0)
 #endif
 
+/* By `alloc' or, for a type that needs more alignment than its size implies,
+ * by its form for aligned blocks. */
+#define SLICE_NEW_(type, alloc)                                               \
+  SLICE_CAST_ (type *, SLICE_ALIGNED_BY_SIZE_ (type)                          \
+                           ? alloc (SLICE_SIZEOF_ (type))                     \
+                           : alloc##_aligned (__alignof__ (type),             \
+                                              SLICE_SIZEOF_ (type)))
+
 /** Allocates a block for one `type`, aligned as the type requires. gcc 11 and
  * later warn (-Wmismatched-dealloc, in -Wall) if such a block goes to free()
  * (with optimisation only if the type is aligned to more than 16), and if a
  * block of malloc() goes to slice_free().
  * Source: g_slice_new(). */
-#define slice_new(type)                                                       \
-  SLICE_CAST_ (type *, SLICE_ALIGNED_BY_SIZE_ (type)                          \
-                           ? slice_alloc (SLICE_SIZEOF_ (type))               \
-                           : slice_alloc_aligned (__alignof__ (type),         \
-                                                SLICE_SIZEOF_ (type)))
+#define slice_new(type) SLICE_NEW_ (type, slice_alloc)
 
 /** As slice_new(), zeroed.  Source: g_slice_new0(). */
-#define slice_new0(type)                                                      \
-  SLICE_CAST_ (type *,                                                        \
-               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
-                   ? slice_alloc0 (SLICE_SIZEOF_ (type))                      \
-                   : slice_alloc0_aligned (__alignof__ (type),                \
-                                           SLICE_SIZEOF_ (type)))
+#define slice_new0(type) SLICE_NEW_ (type, slice_alloc0)
 
 /** As slice_new(), but NULL with errno ENOMEM when there is no memory. */
-#define slice_try_new(type)                                                   \
-  SLICE_CAST_ (type *,                                                        \
-               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
-                   ? slice_try_alloc (SLICE_SIZEOF_ (type))                   \
-                   : slice_try_alloc_aligned (__alignof__ (type),             \
-                                              SLICE_SIZEOF_ (type)))
+#define slice_try_new(type) SLICE_NEW_ (type, slice_try_alloc)
 
 /** As slice_try_new(), zeroed. */
-#define slice_try_new0(type)                                                  \
-  SLICE_CAST_ (type *,                                                        \
-               SLICE_ALIGNED_BY_SIZE_ (type)                                  \
-                   ? slice_try_alloc0 (SLICE_SIZEOF_ (type))                  \
-                   : slice_try_alloc0_aligned (__alignof__ (type),            \
-                                               SLICE_SIZEOF_ (type)))
+#define slice_try_new0(type) SLICE_NEW_ (type, slice_try_alloc0)
 
 /** A copy of `*block`.  In C++ `type` must be trivially copyable.
  * Source: g_slice_dup(). */

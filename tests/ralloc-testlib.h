@@ -37,6 +37,16 @@ random_below (Random *random, size_t n)
   return (size_t) ((random_next (random) >> 11) % n);
 }
 
+/* A destructor that counts. */
+static unsigned n_destroyed G_GNUC_UNUSED;
+
+static inline void
+count_destroyed (void *node)
+{
+  (void) node;
+  n_destroyed++;
+}
+
 /* Are nodes laid out for a memory checker (valgrind, a sanitizer, the option
  * always-malloc)?  Then slices are mallocs, and some figures differ. */
 static inline bool

@@ -29,16 +29,6 @@ print_table (void)
   slice_print_stats (2);
 }
 
-static char *
-said_by (TestBody body)
-{
-  int status;
-  char *said = test_capture (body, &status);
-
-  g_assert_cmpint (status, ==, 0);
-  return said;
-}
-
 /* A line up to the end of its column of that number, from 0. */
 static const char *
 column (const char *line, int number)
@@ -67,7 +57,7 @@ print_counted (void)
 static void
 test_counted (void)
 {
-  char *said = said_by (print_counted), **lines = g_strsplit (said, "\n", -1);
+  char *said = test_said_by (print_counted), **lines = g_strsplit (said, "\n", -1);
   const char *hits = column (lines[3], 5);
 
   g_assert_true (g_str_has_prefix (said, "slice: 0 live blocks, "));
@@ -96,7 +86,7 @@ print_mallocs (void)
 static void
 test_mallocs (void)
 {
-  char *said = said_by (print_mallocs);
+  char *said = test_said_by (print_mallocs);
 
   g_assert_true (
       g_str_has_prefix (said, "slice: 2 live blocks, each a malloc of its "
@@ -109,7 +99,7 @@ test_mallocs (void)
 static void
 test_table (void)
 {
-  char *said = said_by (print_table), **lines;
+  char *said = test_said_by (print_table), **lines;
 
   g_assert_true (g_str_has_prefix (said, "slice: 1 live block, 0 KiB; "));
   g_assert_nonnull (strstr (said, "large: 1 allocated, 1 freed\n"));
@@ -138,7 +128,7 @@ print_nothing (void)
 static void
 test_nothing (void)
 {
-  char *said = said_by (print_nothing);
+  char *said = test_said_by (print_nothing);
 
   g_assert_cmpstr (said, ==, "slice: no block was ever allocated\n");
   g_free (said);
@@ -196,7 +186,7 @@ test_json (void)
           "n_large_allocs", "block_bytes", "n_live", "n_cached_threads",
           "n_cached_depot", "n_slabs", "n_contended", "n_trimmed",
           "rounds_now" };
-  char *said = said_by (print_json);
+  char *said = test_said_by (print_json);
 
   g_assert_cmpstr (skip_value (said), ==, "\n");
   g_assert_true (g_str_has_prefix (said, "{\"live_blocks\":1,"));
@@ -219,7 +209,7 @@ print_json_of_nothing (void)
 static void
 test_json_of_nothing (void)
 {
-  char *said = said_by (print_json_of_nothing);
+  char *said = test_said_by (print_json_of_nothing);
 
   g_assert_cmpstr (skip_value (said), ==, "\n");
   g_free (said);
@@ -249,14 +239,14 @@ exit_unused (void)
 static void
 test_at_exit (void)
 {
-  char *said = said_by (exit_with_stats);
+  char *said = test_said_by (exit_with_stats);
 
   g_assert_true (g_str_has_prefix (said, "slice: 1 live block, "));
   g_free (said);
-  said = said_by (exit_without_stats);
+  said = test_said_by (exit_without_stats);
   g_assert_cmpstr (said, ==, "");
   g_free (said);
-  said = said_by (exit_unused);
+  said = test_said_by (exit_unused);
   g_assert_cmpstr (said, ==, "");
   g_free (said);
 }
@@ -292,7 +282,7 @@ test_small_stack (void)
 
   if (TEST_IS_SANITIZED)
     return; /* it needs more itself */
-  said = said_by (print_in_small_thread);
+  said = test_said_by (print_in_small_thread);
   g_assert_nonnull (strstr (said, "]}\n"));
   g_free (said);
 }
@@ -310,7 +300,7 @@ count_in (const char *text, const char *part)
 static void
 test_json_counts_classes (void)
 {
-  char *said = said_by (print_json);
+  char *said = test_said_by (print_json);
   const char *at = strstr (said, "\"n_classes\":");
 
   g_assert_nonnull (at);

@@ -45,15 +45,6 @@ test_names (void)
 
 /* --- references --- */
 
-static unsigned n_destroyed;
-
-static void
-count_destroyed (void *node)
-{
-  (void) node;
-  n_destroyed++;
-}
-
 static void
 test_references (void)
 {

@@ -27,15 +27,7 @@ typedef struct
 } Place;
 
 static Place places[N_MODEL];
-static unsigned n_destroyed;
 static unsigned n_expected;
-
-static void
-count_destroyed (void *node)
-{
-  (void) node;
-  n_destroyed++;
-}
 
 /* --- the model --- */
 

@@ -220,7 +220,7 @@ test_limited (void)
 
 /* --- a destructor that can't be kept: the failure handler is asked --- */
 
-static unsigned n_asked, n_destroyed;
+static unsigned n_asked;
 
 static bool
 memory_comes (size_t size, size_t alignment, void *data)
@@ -231,13 +231,6 @@ memory_comes (size_t size, size_t alignment, void *data)
   n_asked++;
   fault.countdown = 0;
   return true;
-}
-
-static void
-count_destroyed (void *node)
-{
-  (void) node;
-  n_destroyed++;
 }
 
 static void

@@ -180,15 +180,6 @@ typedef struct
 } Trial;
 
 static Trial trial;
-static unsigned n_destroyed;
-
-static void
-count_destroyed (void *node)
-{
-  (void) node;
-  n_destroyed++;
-}
-
 static bool
 free_victim (void *node)
 {

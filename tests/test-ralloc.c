@@ -217,15 +217,6 @@ test_no_truncation (void)
 
 /* --- resizing --- */
 
-static unsigned n_destroyed;
-
-static void
-count_destroyed (void *node)
-{
-  (void) node;
-  n_destroyed++;
-}
-
 static void
 test_resize_keeps_all (void)
 {
@@ -503,7 +494,6 @@ test_every_size_debug (void)
   every_size ();
 }
 
-static unsigned n_destroyed;
 static void *destroyed_last;
 
 static void

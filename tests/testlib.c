@@ -200,6 +200,25 @@ test_capture (TestBody body, int *status)
   return g_string_free (text, FALSE);
 }
 
+char *
+test_said_by (TestBody body)
+{
+  int status;
+  char *said = test_capture (body, &status);
+
+  g_assert_cmpint (status, ==, 0);
+  return said;
+}
+
+void
+test_says_nothing (TestBody body)
+{
+  char *said = test_said_by (body);
+
+  g_assert_cmpstr (said, ==, "");
+  g_free (said);
+}
+
 void
 test_will_die (const char *format, ...)
 {

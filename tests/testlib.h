@@ -48,6 +48,10 @@ void test_options (const char *options);
 /* Runs a body in a process of its own and returns what it wrote to standard
  * error; *status is as of waitpid(). */
 char *test_capture (TestBody body, int *status);
+/* The same for a body that must end well. */
+char *test_said_by (TestBody body);
+/* And it must write nothing. */
+void test_says_nothing (TestBody body);
 
 /* Is a tool watching?  Then tests do with less. */
 gboolean test_is_slow (void);

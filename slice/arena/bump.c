@@ -77,12 +77,15 @@ sli_bump_hide (Bump *bump)
 }
 
 void
-sli_bump_end (Bump *bump)
+sli_bump_fini (Bump *bump)
 {
+  if (bump->chain.is_traced)
+    sli_traced_fini (bump);
   sli_bump_hide (bump);
   bump->head.growing = NULL;
   bump->head.growing_end = NULL;
   bump->kind = ARENA_DEAD;
+  sli_chain_fini (&bump->chain);
 }
 
 /* An arena without a block stays hidden, as it has nothing to allocate from or

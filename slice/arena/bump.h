@@ -87,9 +87,9 @@ void sli_bump_enter (Bump *bump, int32_t index, char *at);
 void sli_bump_hide (Bump *bump);
 void sli_bump_unhide (Bump *bump);
 
-/* Marks the arena as ended.  Every further call takes the slow path and
- * reports misuse, until the memory of the control block is used again. */
-void sli_bump_end (Bump *bump);
+/* Ends the arena and frees its blocks.  Every further call takes the slow path
+ * and reports misuse, until the memory of the control block is used again. */
+void sli_bump_fini (Bump *bump);
 
 static inline size_t
 sli_bump_gap (const Bump *bump)

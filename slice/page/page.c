@@ -97,6 +97,23 @@ sli_page_lock (void)
 
 /* --- runs ---------------------------------------------------------------- */
 
+/* Gives n free granules from `next' on to the run that begins at `first'. */
+static inline void
+region_take_granules (Region *region, unsigned first, unsigned next,
+                      unsigned n)
+{
+  assert_held (&sli_page.lock);
+  assert_here (region->n_free >= n);
+  sli_page.counts.held_bytes
+      += granuleset_count_in (&region->zeroed, next, n)
+         * sli_page.granule_bytes;
+  granuleset_remove (&region->free, next, n);
+  granuleset_remove (&region->zeroed, next, n);
+  region->n_free -= n;
+  for (unsigned i = next; i < next + n; i++)
+    STORE (&region->run_first[i], (uint8_t) first);
+}
+
 /* Allocates free granules of a region.  If *turns_huge, the caller unlocks and
  * calls sli_region_advise_huge(). */
 static void *
@@ -116,14 +133,7 @@ region_alloc_run (Region *region, unsigned first, unsigned n_granules,
       sli_page.n_purged--;
     }
   *is_zero = granuleset_has_all (&region->zeroed, first, n_granules);
-  sli_page.counts.held_bytes
-      += granuleset_count_in (&region->zeroed, first, n_granules)
-         * sli_page.granule_bytes;
-  granuleset_remove (&region->free, first, n_granules);
-  granuleset_remove (&region->zeroed, first, n_granules);
-  region->n_free -= n_granules;
-  for (unsigned i = first; i < first + n_granules; i++)
-    STORE (&region->run_first[i], (uint8_t) first);
+  region_take_granules (region, first, first, n_granules);
   STORE (&region->run_granules[first], (uint8_t) n_granules);
   region->used_msec = sli_os_clock_msec ();
   sli_region_file (region);
@@ -243,14 +253,7 @@ region_extend_run (Region *region, unsigned first, unsigned n_granules,
   if (region->state != REGION_USED || next + n_more > region->n_granules
       || !granuleset_has_all (&region->free, next, n_more))
     return false;
-  sli_page.counts.held_bytes
-      += granuleset_count_in (&region->zeroed, next, n_more)
-         * sli_page.granule_bytes;
-  granuleset_remove (&region->free, next, n_more);
-  granuleset_remove (&region->zeroed, next, n_more);
-  region->n_free -= n_more;
-  for (unsigned i = next; i < next + n_more; i++)
-    STORE (&region->run_first[i], (uint8_t) first);
+  region_take_granules (region, first, next, n_more);
   return true;
 }
 

@@ -113,6 +113,14 @@ expect_error (int number, const char *text)
   g_free (pattern);
 }
 
+bool
+construct_nothing (void *object, void *data)
+{
+  (void) object;
+  (void) data;
+  return true;
+}
+
 void
 assert_stats_add_up (const SliceArenaStats *stats)
 {

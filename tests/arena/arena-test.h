@@ -29,6 +29,9 @@ bool is_annotated (void);
 /* If so, skips the test for that reason. */
 bool skip_watched (const char *reason);
 
+/* A constructor of a pool. */
+bool construct_nothing (void *object, void *data);
+
 /* Skips the test if an option makes all arenas checked. */
 bool skip_checked (const char *reason);
 

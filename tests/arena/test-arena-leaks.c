@@ -196,16 +196,6 @@ leave_a_later_one (void)
 
 /* --- tests --------------------------------------------------------------- */
 
-static char *
-said_by (TestBody body)
-{
-  int status;
-  char *said = test_capture (body, &status);
-
-  g_assert_cmpint (status, ==, 0);
-  return said;
-}
-
 static void
 test_nothing (void)
 {
@@ -214,12 +204,7 @@ test_nothing (void)
           leave_no_fixed,  leave_no_sources, leave_no_context, leave_no_table };
 
   for (size_t i = 0; i < G_N_ELEMENTS (bodies); i++)
-    {
-      char *said = said_by (bodies[i]);
-
-      g_assert_cmpstr (said, ==, "");
-      g_free (said);
-    }
+    test_says_nothing (bodies[i]);
 }
 
 /* The same as the statistics see it: no block is live. */
@@ -237,7 +222,7 @@ test_no_live_block (void)
 static void
 test_arena (void)
 {
-  char *said = said_by (leave_a_later_one);
+  char *said = test_said_by (leave_a_later_one);
   char **lines = g_strsplit (said, "\n", -1);
 
   /* The sum, and the control block's place with the table of its blocks. */

@@ -148,14 +148,6 @@ run_threads (SlicePool *pool, SliceTlsf *tlsf)
 static const unsigned all_flags[]
     = { SLICE_ARENA_LOCKED, SLICE_ARENA_LOCKED | SLICE_ARENA_CHECKED };
 
-static bool
-construct_nothing (void *object, void *data)
-{
-  (void) object;
-  (void) data;
-  return true;
-}
-
 static void
 test_pool (void)
 {

@@ -76,14 +76,6 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
   g_array_free (known, TRUE);
 }
 
-static bool
-construct_nothing (void *object, void *data)
-{
-  (void) object;
-  (void) data;
-  return true;
-}
-
 static void
 test_model (void)
 {

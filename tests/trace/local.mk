@@ -65,6 +65,7 @@ EXTRA_DIST += \
 	%D%/clients/plugged.c \
 	%D%/clients/plugins.c \
 	%D%/clients/race.c \
+	%D%/clients/random.h \
 	%D%/clients/ring-malloc.c \
 	%D%/clients/signals.c \
 	%D%/clients/slices.c \

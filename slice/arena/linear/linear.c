@@ -73,10 +73,7 @@ sli_arena_linear_fini (void *memory)
 {
   SliceLinear *linear = memory;
   sli_arena_linear_run_cleanups (linear, NULL);
-  if (linear->bump.chain.is_traced)
-    sli_traced_fini (&linear->bump);
-  sli_bump_end (&linear->bump);
-  sli_chain_fini (&linear->bump.chain);
+  sli_bump_fini (&linear->bump);
 }
 
 static void

@@ -75,10 +75,7 @@ void
 sli_arena_stack_fini (void *memory)
 {
   SliceStack *stack = memory;
-  if (stack->bump.chain.is_traced)
-    sli_traced_fini (&stack->bump);
-  sli_bump_end (&stack->bump);
-  sli_chain_fini (&stack->bump.chain);
+  sli_bump_fini (&stack->bump);
 }
 
 static void

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
+#include "random.h"
 
 #define CONSUMER(name)                                                        \
  __attribute__ ((noinline)) static void name (void *volatile *slot)           \
@@ -12,15 +13,6 @@
   free (*slot);                                                               \
   *slot = site (16 + 16 * below (20));                                        \
  }
-
-static unsigned state;
-
-static unsigned
-below (unsigned n)
-{
-  state = state * 1664525 + 1013904223;
-  return (unsigned)((unsigned long long)state * n >> 32);
-}
 
 __attribute__ ((noinline)) static void *
 site (size_t size)
@@ -40,7 +32,7 @@ main (int argc, char **argv)
   static void (*const consumers[]) (void *volatile *)
       = { parser, folder, printer, linker };
   static void *volatile slots[300];
-  state = argc > 1 ? (unsigned)atoi (argv[1]) : 1;
+  random_state = argc > 1 ? (unsigned)atoi (argv[1]) : 1;
   unsigned shares[4];
   for (int i = 0; i < 4; i++)
     shares[i] = 1 + below (50);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "random.h"
 
 #define N_KEPT 48
 #define N_DOCUMENTS 12000
@@ -51,14 +52,6 @@ static void *context; /* of the document that is parsed */
 static struct document kept[N_KEPT];
 static char text[TEXT_BYTES];
 static size_t n_text;
-static unsigned state = 7;
-
-static unsigned
-below (unsigned n)
-{
-  state = state * 1664525 + 1013904223;
-  return (unsigned)((unsigned long long)state * n >> 32);
-}
 
 /* --- a text to parse ----------------------------------------------------- */
 
@@ -228,6 +221,7 @@ document_replace (struct document *document)
 int
 main (void)
 {
+  random_state = 7;
   double sum = 0;
 #ifdef ADVISED
   numbers = slice_pool_new_plain (sizeof (struct value));

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "random.h"
 
 #define N_TEXTS 40
 #define N_WORDS 40000
@@ -28,14 +29,6 @@ struct entry
 static SliceLinear *entries, *words;
 #endif
 static struct entry *chains[N_CHAINS];
-static unsigned state = 3;
-
-static unsigned
-below (unsigned n)
-{
-  state = state * 1664525 + 1013904223;
-  return (unsigned)((unsigned long long)state * n >> 32);
-}
 
 /* Few words are common, most are not. */
 static size_t
@@ -124,6 +117,7 @@ table_empty (void)
 int
 main (void)
 {
+  random_state = 3;
   unsigned sum = 0;
 #ifdef ADVISED
   entries = slice_linear_new (NULL);

@@ -8,6 +8,7 @@
 #include <slice/pool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "random.h"
 
 #define N_SLOTS 50000
 #define N_STEPS 4000000
@@ -22,14 +23,6 @@ struct node
 static SlicePool *pool;
 #endif
 static struct node *slots[N_SLOTS];
-static unsigned state = 1;
-
-static unsigned
-below (unsigned n)
-{
-  state = state * 1664525 + 1013904223;
-  return (unsigned)((unsigned long long)state * n >> 32);
-}
 
 static struct node *
 node_new (unsigned key)

@@ -12,14 +12,20 @@
 #include <time.h>
 #include <unistd.h>
 
+static void
+vsay (const char *format, va_list arguments)
+{
+  fputs ("slice-trace: ", stderr);
+  vfprintf (stderr, format, arguments);
+  fputc ('\n', stderr);
+}
+
 void
 sli_tool_say (const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
-  fputs ("slice-trace: ", stderr);
-  vfprintf (stderr, format, arguments);
-  fputc ('\n', stderr);
+  vsay (format, arguments);
   va_end (arguments);
 }
 
@@ -28,9 +34,7 @@ sli_tool_exit (int code, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
-  fputs ("slice-trace: ", stderr);
-  vfprintf (stderr, format, arguments);
-  fputc ('\n', stderr);
+  vsay (format, arguments);
   va_end (arguments);
   exit (code);
 }
