@@ -98,7 +98,7 @@ sli_page_lock (void)
 /* --- runs ---------------------------------------------------------------- */
 
 /* Gives n free granules from `next' on to the run that begins at `first'. */
-static inline void
+static ALWAYS_INLINE void
 region_take_granules (Region *region, unsigned first, unsigned next,
                       unsigned n)
 {
