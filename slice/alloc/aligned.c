@@ -13,6 +13,7 @@
 #include "untraced.h"
 #include "slab/chunk.h"
 #include "base/align.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "base/sizeclass.h"
 #include "base/trace.h"
@@ -40,6 +41,7 @@ class_bytes (size_t alignment, size_t size)
 static bool
 is_aligned_by_class (size_t alignment, size_t bytes)
 {
+  assert_here (is_power_of_two (alignment) && bytes > 0);
   if (dispatch_goes_to_malloc (bytes))
     return alignment <= sizeof (void *)
            || (alignment <= ALIGNMENT_OF_MALLOC
@@ -54,6 +56,7 @@ is_aligned_by_class (size_t alignment, size_t bytes)
 static bool
 is_noted (size_t alignment, size_t size)
 {
+  assert_here (is_power_of_two (alignment) && size > 0);
   return sli_dispatch.path == PATH_CHECKING && !dispatch_goes_to_malloc (size)
          && align_up (size, alignment) != align_up (size, 8);
 }
@@ -86,6 +89,7 @@ alloc_by_class (size_t alignment, size_t size, const void *site)
 {
   void *block = sli_dispatch_alloc (class_bytes (alignment, size), site);
 
+  assert_here (block == NULL || ((uintptr_t) block & (alignment - 1)) == 0);
   if (block != NULL && is_noted (alignment, size))
     sli_checking_note_aligned (block);
   return block;
@@ -97,6 +101,7 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
   size_t bytes = align_up (size, alignment);
   void *block;
 
+  assert_here (is_power_of_two (alignment) && size > 0);
   if (UNLIKELY (bytes < size || bytes > PTRDIFF_MAX))
     return NULL;
   if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
@@ -127,6 +132,7 @@ alloc_rounded (size_t alignment, size_t size, bool may_fail, const void *site)
     block = sli_oom_retry (attempt_aligned, alignment, size, may_fail, site);
   if (trace_is_on ())
     sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
+  assert_here (block != NULL || may_fail);
   return block;
 }
 
@@ -174,6 +180,7 @@ static void
 free_by_class (size_t alignment, size_t size, void *block,
                const char *operation, const void *site)
 {
+  assert_here (block != NULL && size > 0);
   if (is_noted (alignment, size))
     sli_checking_unnote_aligned (size, block, operation);
   size = class_bytes (alignment, size);

@@ -16,6 +16,7 @@
 #include "untraced.h"
 #include "slab/slab.h"
 #include "base/align.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "base/trace.h"
 #include "port/os.h"
@@ -30,6 +31,7 @@ bulk_free_checked (void *block, const char *operation, const void *site)
 {
   size_t size;
 
+  assert_here (sli_dispatch.path == PATH_CHECKING && block != NULL);
   if (LIKELY (!sli_checking_is_large (block)))
     {
       sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, block, operation, site);
@@ -52,6 +54,8 @@ static void
 bulk_free_each (size_t n, void *const *blocks, const char *operation,
                 const void *site)
 {
+  assert_here (sli_dispatch.path == PATH_CHECKING
+               || sli_dispatch.path == PATH_MALLOC);
   for (size_t i = 0; i < n; i++)
     {
       if (blocks[i] == NULL)
@@ -73,6 +77,7 @@ static inline void
 bulk_free (size_t n, void *const *blocks, const char *operation,
            const void *site)
 {
+  assert_here (n == 0 || blocks != NULL);
   dispatch_make_ready ();
   if (sli_dispatch.path == PATH_CHECKING || sli_dispatch.path == PATH_MALLOC)
     {
@@ -104,6 +109,7 @@ slice_free_bulk (size_t n, void *const *blocks)
 static bool
 is_apart (const void *block)
 {
+  assert_here (block != NULL && LOAD_ACQUIRE (&sli_dispatch.ready));
   if (sli_dispatch.path == PATH_MALLOC || chunk_may_be_at (block))
     return false;
   return sli_dispatch.path != PATH_CHECKING
@@ -187,10 +193,10 @@ sli_untraced_chunk_bytes (const void *address)
 bool
 sli_untraced_begins_block (const void *address)
 {
-  ChunkRef place;
+  ChunkRef ref;
 
-  chunk_find ((const char *) address - sli_checking_front_bytes (), &place);
-  return place.state == CHUNK_OUT;
+  chunk_find ((const char *) address - sli_checking_front_bytes (), &ref);
+  return ref.state == CHUNK_OUT;
 }
 
 bool
@@ -219,6 +225,7 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
                                  ? region_class_of (region, blocks[i])
                                  : chunk_class_of (blocks[i]);
 
+      assert_here (class_index < N_CLASSES);
       ours = class_index != 0 ? region : NULL;
       if (UNLIKELY (!magazine_push (class_index, blocks[i])))
         sli_untraced_free_slow (sli_sizeclasses[class_index].chunk_bytes,
@@ -233,6 +240,7 @@ sli_alloc_block_of (const ChunkInfo *chunk, size_t *bytes)
                           ? sli_checking_tag_bytes (chunk->tag)
                           : 0;
 
+  assert_here (chunk->start != NULL && chunk->class_index < N_CLASSES);
   *bytes = live_bytes != 0
                ? live_bytes
                : sli_checking_usable_bytes (
@@ -249,6 +257,7 @@ checked_bytes (const void *address)
   ChunkInfo chunk;
   size_t bytes;
 
+  assert_here (sli_dispatch.path == PATH_CHECKING);
   sli_slab_lookup (address, &chunk);
   if (chunk.start == NULL || sli_alloc_block_of (&chunk, &bytes) != address)
     return 0;
@@ -276,6 +285,7 @@ chunk_is_free (const ChunkInfo *chunk)
 {
   ChunkInfo begin = *chunk;
 
+  assert_here (chunk->start != NULL);
   if (chunk->state == CHUNK_INTERIOR)
     sli_slab_lookup (chunk->start, &begin);
   return begin.state != CHUNK_OUT

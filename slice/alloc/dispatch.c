@@ -53,6 +53,7 @@ malloc_alloc (size_t size, const void *site)
 {
   void *block;
 
+  assert_here (size > 0 && dispatch_goes_to_malloc (size));
   if (UNLIKELY (size > PTRDIFF_MAX))
     {
       errno = ENOMEM;
@@ -77,6 +78,7 @@ check_malloc_size (size_t size, void *block, const char *operation)
 {
   size_t bytes;
 
+  assert_here (sli_dispatch.path == PATH_MALLOC);
   /* The sanitizer reports a bad free itself: a free block has no size. */
   if (!sli_os_malloc_may_own (block))
     return;
@@ -95,6 +97,7 @@ sli_dispatch_report_chunk (size_t size, const void *block,
 {
   const SizeClass *class;
 
+  assert_here (chunk_may_be_at (block));
   if (sli_dispatch.path == PATH_CHECKING)
     sli_checking_report_free (size, block, operation);
   class = &sli_sizeclasses[chunk_class_of (block)];
@@ -122,6 +125,7 @@ void
 sli_dispatch_free (size_t size, void *block, const char *operation,
                    const void *site)
 {
+  assert_here (size > 0 && block != NULL);
   if (dispatch_goes_to_malloc (size))
     malloc_free (size, block, operation, site);
   else if (sli_dispatch.path == PATH_MAGAZINES)
@@ -163,6 +167,7 @@ alloc_any (size_t size, bool may_fail, const void *site)
   block = sli_dispatch_alloc (size, site);
   if (UNLIKELY (block == NULL))
     block = sli_oom_retry (attempt_block, 0, size, may_fail, site);
+  assert_here (block != NULL || may_fail);
   return block;
 }
 
@@ -244,12 +249,12 @@ static const CheckingCalls unchecked_calls
 /* --- the first block ----------------------------------------------------- */
 
 static AllocPath
-choose_path (const char *tool, CheckingMode guard)
+choose_path (const char *tool, CheckingMode mode)
 {
   if (sli_option_is_on (SLICE_OPTION_ALWAYS_MALLOC)
       || (tool != NULL && !sli_option_is_on (SLICE_OPTION_FORCE_POOL)))
     return PATH_MALLOC;
-  if (guard != CHECKING_OFF)
+  if (mode != CHECKING_OFF)
     return PATH_CHECKING;
   if (sli_option_is_on (SLICE_OPTION_BYPASS_MAGAZINES))
     return PATH_SLABS;
@@ -320,6 +325,7 @@ dispatch_begin (void)
   sli_magazine_begin ();
   sli_magazine_init (&options);
   sli_dispatch.is_inline = options.is_inline;
+  assert_here (sli_dispatch.size_max <= SLICE_SIZE_MAX);
   assert_here ((sli_dispatch.size_max == 0)
                == (sli_dispatch.path == PATH_MALLOC));
   assert_here (sli_dispatch.path != PATH_CHECKING

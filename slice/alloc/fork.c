@@ -22,6 +22,7 @@
 #include "page/page.h"
 #include "dispatch.h"
 #include "slab/slab.h"
+#include "base/check.h"
 #include "base/option.h"
 #include "port/lock.h"
 #include "port/shard.h"
@@ -63,6 +64,7 @@ fork_low_locks (LockAct act)
 static void
 fork_depot_locks (unsigned class_index, LockAct act)
 {
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   for (unsigned n = 0; n < SHARDS; n++)
     {
       unsigned shard = act == sli_lock_for_fork ? n : SHARDS - 1 - n;
@@ -111,6 +113,7 @@ fork_prepare (void)
       nested.depth++;
       return;
     }
+  assert_here (sli_lock_none_held ());
   if (upper != NULL)
     upper (sli_lock_for_fork);
   sli_lock_for_fork (sli_dispatch_lock ());
@@ -154,6 +157,7 @@ fork_end_alone (void)
 {
   bool is_ready = sli_alloc_is_ready ();
 
+  assert_here (sli_lock_forking_here () && nested.depth == 0);
   nested.is_child = false;
   if (is_ready)
     {
@@ -184,6 +188,7 @@ fork_parent (void)
       fork_end_alone ();
       return;
     }
+  assert_here (nested.depth == 0);
   sli_lock_fork_end ();
   fork_low_locks (sli_unlock_after_fork);
   if (sli_alloc_is_ready ())

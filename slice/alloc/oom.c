@@ -10,6 +10,7 @@
 
 #include "dispatch.h"
 #include "magazine/magazine.h"
+#include "base/check.h"
 #include "base/diag.h"
 #include "port/lock.h"
 #include "port/os.h"
@@ -57,6 +58,7 @@ sli_oom_ask (size_t size, size_t alignment)
   handler = failure.handler;
   data = failure.data;
   sli_unlock (&failure.lock);
+  assert_here (sli_lock_none_held ()); /* the program's code runs next */
   /* The handler is called for a size that can never fit, too, and may end the
    * program or jump out.  But no memory that it frees helps. */
   return handler != NULL && handler (size, alignment, data)
@@ -90,6 +92,7 @@ sli_oom_retry (Attempt attempt, size_t alignment, size_t size, bool may_fail,
       = alignment != 0 ? "slice_alloc_aligned" : "slice_alloc";
   void *block;
 
+  assert_here (size > 0 && sli_lock_none_held ());
   sli_magazine_trim (0);
   block = attempt (alignment, size, site);
   while (block == NULL && !may_fail)
@@ -98,6 +101,7 @@ sli_oom_retry (Attempt attempt, size_t alignment, size_t size, bool may_fail,
         abort_no_memory (operation, size, alignment);
       block = attempt (alignment, size, site);
     }
+  assert_here (block != NULL || may_fail);
   if (block == NULL)
     errno = ENOMEM;
   return block;

@@ -15,6 +15,7 @@
 
 #include "magazine/magazine.h"
 #include "dispatch.h"
+#include "base/check.h"
 #include "base/trace.h"
 
 /* --- the entries --------------------------------------------------------- */
@@ -55,8 +56,9 @@ dispatch_follow_once (void)
   bool is_traced = trace_hooks () != NULL;
   const CheckingCalls *untraced = &sli_dispatch.untraced;
 
-  /* The pointers change one after the other.  A thread that meanwhile sees some
-   * old and some new ones allocates and frees correctly: only tracing
+  assert_here (untraced->alloc_any != NULL && untraced->free_any != NULL);
+  /* The pointers change one after the other.  A thread that sees some old and
+   * some new ones meanwhile allocates and frees correctly: only tracing
    * differs. */
   STORE_RELEASE (&sli_dispatch.calls.alloc_any,
                  is_traced ? traced_alloc : untraced->alloc_any);
@@ -64,6 +66,8 @@ dispatch_follow_once (void)
                  is_traced ? traced_try_alloc : untraced->try_alloc_any);
   STORE_RELEASE (&sli_dispatch.calls.free_any,
                  is_traced ? traced_free : untraced->free_any);
+  assert_here (!sli_dispatch.is_inline
+               || sli_dispatch.path == PATH_MAGAZINES);
   STORE_RELEASE (&sli_dispatch.is_fast, sli_dispatch.is_inline && !is_traced);
   sli_magazine_show_inline (!is_traced);
   return is_traced;

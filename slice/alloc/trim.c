@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "magazine/magazine.h"
+#include "base/check.h"
 #include "base/option.h"
 #include "port/compiler.h"
 #include "port/os.h"
@@ -64,6 +65,7 @@ helper_wait (unsigned wake_msec, bool *is_due)
   uint32_t n_ends_before = n_ends;
   OsThreads others = sli_os_other_threads ();
 
+  assert_here (sli_lock_none_held ());
   if (others == OS_ALL_ENDED)
     return false;
   /* The end of threads without a record is not noticed. */

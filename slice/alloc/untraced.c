@@ -13,6 +13,7 @@
 #include "magazine/magazine.h"
 #include "dispatch.h"
 #include "untraced.h"
+#include "base/check.h"
 
 void *
 sli_untraced_alloc_slow (size_t size)
@@ -56,6 +57,7 @@ sli_untraced_remembers_nodes (void)
 bool
 sli_untraced_remember_node (const void *node, size_t size)
 {
+  assert_here (sli_untraced_remembers_nodes ());
   if (!sli_block_check_add_at (node, size, CALL_SITE))
     return false;
   sli_block_check_note_node (node);
@@ -65,6 +67,7 @@ sli_untraced_remember_node (const void *node, size_t size)
 void
 sli_untraced_forget_node (const void *node)
 {
+  assert_here (sli_untraced_remembers_nodes ());
   sli_block_check_remove_at (node, BLOCK_CHECK_ANY_SIZE, "ralloc_free",
                              CALL_SITE);
 }

@@ -86,6 +86,7 @@ sli_depot_init_rounds (void)
 COMMON_TEXT unsigned
 sli_depot_rounds (unsigned class_index, unsigned size)
 {
+  assert_here (class_index < N_CLASSES && size < MAGAZINE_SIZES);
   return rounds[class_index].of_size[size];
 }
 
@@ -123,6 +124,7 @@ sli_depot_new_ring (size_t n)
   size_t bytes = n * sizeof (void *);
   void **ring;
 
+  assert_here (n > 0);
   if (bytes > META_BYTES_MAX)
     return sli_meta_map (bytes);
   ring = sli_meta_alloc (bytes);
@@ -136,6 +138,7 @@ sli_depot_end_ring (void **ring, size_t n)
 {
   size_t bytes = n * sizeof (void *);
 
+  assert_here (ring != NULL && n > 0);
   if (bytes > META_BYTES_MAX)
     sli_meta_unmap (ring, bytes);
   else
@@ -172,6 +175,7 @@ sli_depot_flush (Magazine *magazine)
 COMMON_TEXT void
 sli_depot_flush_fragmented (Magazine *magazine)
 {
+  assert_here (link_is_alone (&magazine->link)); /* in no depot */
   magazine->pushed_msec = DEPOT_LONG_AGO_MSEC;
   sli_depot_flush (magazine);
 }
@@ -185,6 +189,7 @@ sli_depot_is_fragmented (const Magazine *magazine)
   size_t n_filled = (magazine->n_rounds * chunk_bytes >> STRETCH_SHIFT) + 1;
   uint64_t seen = 0; /* a bit for each value of the hash */
 
+  assert_here (magazine->n_rounds <= magazine->n_rounds_max); /* M1 */
   for (unsigned i = 1; i <= magazine->n_rounds; i++)
     seen |= (uint64_t) 1 << (((uintptr_t) magazine->slots[i] >> STRETCH_SHIFT)
                              & 63);

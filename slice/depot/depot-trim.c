@@ -12,6 +12,7 @@
 
 #include "stack.h"
 #include "slab/slab.h"
+#include "base/check.h"
 #include "base/option.h"
 #include "port/os.h"
 
@@ -56,6 +57,9 @@ sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec)
                                       max_age_msec);
       sli_unlock (&stack->lock);
     }
+  assert_here (magazine == NULL
+               || (magazine->class_index == class_index
+                   && link_is_alone (&magazine->link))); /* D1 */
   return magazine;
 }
 
@@ -74,6 +78,7 @@ stack_pop_fragmented (DepotStack *stack)
       stack_remove (stack, magazine);
       stack->n_trimmed++;
     }
+  assert_slow (sli_stack_is_right (stack));
   sli_unlock (&stack->lock);
   return magazine;
 }
@@ -90,6 +95,7 @@ sli_depot_pop_fragmented (unsigned class_index)
       if (stack != NULL)
         magazine = stack_pop_fragmented (stack);
     }
+  assert_here (magazine == NULL || magazine->class_index == class_index);
   return magazine;
 }
 
@@ -116,6 +122,7 @@ flush_old (unsigned n_max)
           n++;
         }
     }
+  assert_here (class_index < N_CLASSES && n <= n_max);
   STORE (&upkeep.next_class, class_index);
   return n;
 }

@@ -58,6 +58,7 @@ sli_depot_lock (unsigned class_index, unsigned shard)
 {
   DepotStack *stack = stack_at (class_index, shard);
 
+  assert_here (class_index > 0 && class_index < N_CLASSES && shard < SHARDS);
   return stack != NULL ? &stack->lock : NULL;
 }
 
@@ -86,6 +87,7 @@ stack_exchange (DepotStack *stack, bool is_own, Magazine **empty,
   magazine = is_own ? stack_latest (stack) : stack_oldest (stack);
   if (magazine != NULL)
     {
+      assert_here (magazine->pushed_msec != 0); /* D2 */
       stack_remove (stack, magazine);
       magazine->pushed_msec = 0; /* it is needed now */
       stack->n_pops++;
@@ -133,8 +135,13 @@ sli_depot_pop (unsigned class_index, Magazine *empty, bool *contended)
 {
   Magazine *magazine;
 
+  assert_here (class_index > 0 && class_index < N_CLASSES);
+  assert_here (empty == NULL || link_is_alone (&empty->link));
   *contended = false;
   magazine = shards_exchange (class_index, &empty, contended);
+  assert_here (magazine == NULL
+               || (magazine->class_index == class_index
+                   && link_is_alone (&magazine->link))); /* D1 */
   if (magazine != NULL && empty != NULL)
     sli_depot_end_magazine (empty);
   if (magazine != NULL)
@@ -226,6 +233,11 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
         stack, now_msec,
         (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
   exchange->empty = sli_stack_pop_empty (stack, n_wanted);
+  assert_here (exchange->spare == NULL
+               || link_is_alone (&exchange->spare->link));
+  assert_here (exchange->empty == NULL
+               || (exchange->empty->n_rounds_max >= n_wanted
+                   && link_is_alone (&exchange->empty->link)));
   assert_slow (sli_stack_is_right (stack));
   sli_unlock (&stack->lock);
   PROBE2 (depot_push, class_index, magazine);

@@ -55,7 +55,8 @@ class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 {
   ClassCache *cache = &record->caches[class_index];
 
-  assert_here (cache->is_accounted && size <= sli_depot_size_max (class_index));
+  assert_here (cache->is_accounted
+               && size <= sli_depot_size_max (class_index));
   record->accounted_bytes -= class_bytes (class_index, cache->size);
   record->accounted_bytes += class_bytes (class_index, size);
   cache->size = (uint8_t) size;
@@ -67,6 +68,7 @@ class_resize (ThreadRecord *record, unsigned class_index, unsigned size)
 static void
 class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 {
+  assert_here (size < record->caches[class_index].size);
   class_resize (record, class_index, size);
   COUNT_UP (&record->caches[class_index].n_shrunk, 1u);
 }
@@ -76,6 +78,7 @@ class_shrink (ThreadRecord *record, unsigned class_index, unsigned size)
 COMMON_TEXT static bool
 class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 {
+  assert_here (record->caches[class_index].is_accounted);
   return record->accounted_bytes
              - class_bytes (class_index, record->caches[class_index].size)
              + class_bytes (class_index, size)
@@ -184,6 +187,8 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
   unsigned n_max = sli_depot_rounds (class_index, cache->size);
   unsigned size_before = cache->size;
 
+  assert_here (magazine->class_index == class_index
+               && link_is_alone (&magazine->link)); /* D1 */
   if (LIKELY (magazine->n_rounds_max == n_max))
     return;
   while (sli_depot_rounds (class_index, cache->size) < magazine->n_rounds
@@ -233,6 +238,7 @@ class_tick (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
 
+  assert_here (cache->is_accounted);
   class_review (record, class_index);
   if (cache->n_quiet < TICKS_PER_WORKING_SET)
     return;
@@ -295,6 +301,7 @@ sli_adapt_consolidate (ThreadRecord *record)
       n += class_consolidate (record, i, CONSOLIDATED_AT_ONCE - n);
       record->consolidate_next = (uint8_t) (i - 1);
     }
+  assert_here (record->consolidate_next < N_CLASSES - 1);
   if (n < CONSOLIDATED_AT_ONCE || record->n_consolidate < CONSOLIDATED_AT_ONCE)
     record->n_consolidate = 0;
   else

@@ -141,6 +141,7 @@ class_swap (ThreadRecord *record, unsigned class_index)
   ClassCache *cache = &record->caches[class_index];
   Magazine *loaded = cache->loaded;
 
+  assert_here (cache->previous != NULL);
   sli_record_hide (record, class_index);
   cache->loaded = cache->previous;
   cache->previous = loaded;
@@ -198,6 +199,7 @@ class_enlarge (ThreadRecord *record, unsigned class_index)
   ClassCache *cache = &record->caches[class_index];
   Magazine *small = cache->previous, *large;
 
+  assert_here (small != NULL && small->n_rounds > 0);
   (void) class_empty_magazine (record, class_index);
   if (small->n_rounds_max >= sli_depot_rounds (class_index, cache->size))
     return;
@@ -259,6 +261,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
     class_swap (record, class_index);
   empty = cache->previous;
   STORE (&cache->previous, NULL); /* it may be freed */
+  assert_here (empty == NULL || empty->n_rounds == 0);
   magazine = sli_depot_pop (class_index, empty, &contended);
   if (magazine == NULL)
     STORE (&cache->previous, empty);
@@ -273,6 +276,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
     {
       /* It is from before the magazines grew.  Its rounds move into the larger
        * one, or small ones would circulate for ever. */
+      assert_here (cache->loaded->n_rounds == 0);
       memcpy (&cache->loaded->slots[1], &magazine->slots[1],
               magazine->n_rounds * sizeof magazine->slots[0]);
       cache->loaded->n_rounds = magazine->n_rounds;
@@ -328,6 +332,7 @@ sli_magazine_alloc (unsigned class_index)
   unsigned n_trips_before;
   void *chunk;
 
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   if (UNLIKELY (record == NULL))
     return sli_magazine_alloc_slab (class_index);
   chunk = class_swap_and_pop (record, class_index);
@@ -363,6 +368,8 @@ class_unload (ThreadRecord *record, unsigned class_index)
 
   if (cache->loaded == NULL)
     {
+      /* Without memory for a third one, the previous is full. */
+      assert_here (cache->previous == NULL || cache->previous->n_rounds > 0);
       if (!cache->is_accounted)
         sli_adapt_account (record, class_index);
       return class_empty_magazine (record, class_index) != NULL;
@@ -459,6 +466,7 @@ class_swap_and_push (ThreadRecord *record, unsigned class_index, void *chunk)
       || *top == chunk)
     return false;
   full->n_rounds = (uint32_t) (top - full->slots);
+  assert_here (magazine_is_of (full, class_index)); /* M2 */
   cache->loaded = other;
   cache->previous = full;
   top = &other->slots[other->n_rounds + 1];
@@ -498,6 +506,7 @@ sli_magazine_free_as (unsigned class_index, void *chunk, const char *operation)
   bool is_hit, is_in;
   unsigned n_trips_before;
 
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   if (chunk == NULL)
     return;
   record = sli_record_enter ();

@@ -48,17 +48,11 @@ SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
  * it, so they are empty and full at once.  It is never written. */
 void *sli_record_nil[2];
 
-#define ENTRY_NIL { sli_record_nil, sli_record_nil }
-#define ENTRY_NIL_8                                                           \
-  ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL, ENTRY_NIL,           \
-      ENTRY_NIL, ENTRY_NIL
-
 /* The empty sentinel, to which a thread without magazines points.  Its table
  * may stay zero, because all entries are the same. */
 SliceThreadV1 sli_record_sentinel
-    = { .entries = { ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
-                     ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8, ENTRY_NIL_8,
-                     ENTRY_NIL_8, ENTRY_NIL, ENTRY_NIL } };
+    = { .entries = { [0 ... N_CLASSES - 1]
+                     = { sli_record_nil, sli_record_nil } } };
 
 __thread SliceThreadV1 *slice_tls_v1
     __attribute__ ((tls_model ("initial-exec")))
@@ -234,6 +228,7 @@ sli_record_begin (void)
 void
 sli_record_sort_out (ThreadRecord *record)
 {
+  assert_here (LOAD (&record->is_busy) && record == self);
   STORE_RELEASE (&record->is_busy, false);
   sli_lock (&sli_registry.lock);
   record_reattach (record);
@@ -277,6 +272,7 @@ quarantine_flush (ClassCache *cache, unsigned class_index)
 
   if (cache->quarantine == NULL)
     return;
+  assert_here (cache->quarantine_next < n);
   /* Unused places hold NULL, which is skipped. */
   sli_slab_free (class_index, n, cache->quarantine, "flush");
   for (unsigned i = 0; i < n; i++)
@@ -354,6 +350,7 @@ self_end (void *value)
   ThreadRecord *record = value;
   bool is_last;
 
+  assert_here (record->tls == &slice_tls_v1 && self == record);
   STORE (&slice_tls_v1, &sli_record_sentinel);
   self = RECORD_NONE;
   sli_lock (&sli_registry.lock);

@@ -57,6 +57,12 @@ sli_lock_rank_held (int rank)
   return sli_lock_forking_here () || (held_ranks & (1u << (rank / 5))) != 0;
 }
 
+bool
+sli_lock_none_held (void)
+{
+  return sli_lock_forking_here () || held_ranks == 0;
+}
+
 # ifdef SLICE_SCHEDULE
 unsigned
 sli_lock_switch_held (unsigned ranks)
@@ -82,6 +88,12 @@ rank_leave (int rank UNUSED)
 
 bool
 sli_lock_rank_held (int rank UNUSED)
+{
+  return true;
+}
+
+bool
+sli_lock_none_held (void)
 {
   return true;
 }

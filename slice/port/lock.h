@@ -57,6 +57,10 @@ void sli_unlock (Lock *lock);
  * others, always. */
 bool sli_lock_rank_held (int rank);
 
+/* In debug builds, returns true if this thread holds no lock, or forks; in
+ * others, always. */
+bool sli_lock_none_held (void);
+
 /* For the schedule explorer alone, which runs several threads of its own in
  * one of the system: sets the ranks that the resumed thread holds, and returns
  * those of the suspended one. */

@@ -60,6 +60,7 @@ run_return (char *run, unsigned class_index, bool is_guarded,
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
 
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   PROBE2 (slab_free, class_index, run);
   assert_slow (sli_slab_is_valid (class_index));
   if (sli_annotate_is_on ())
@@ -141,6 +142,7 @@ word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
   uint64_t mask = carved_mask (slab, word);
   bool ok, is_guarded;
 
+  assert_here (bits != 0 && word < sli_sizeclasses[class_index].n_words);
   slab_note_needed (slab, needed_msec, now_msec);
   do
     {
@@ -304,6 +306,7 @@ report_already_free (const ChunkRef *ref, unsigned class_index, unsigned n,
   WordSpan span = word_span (ref);
   unsigned i = 0;
 
+  assert_here (n > 0);
   while (i < n - 1 && (free_bits & span_bit (&span, chunks[i])) == 0)
     i++;
   chunk_report_misuse (ref, ERROR_ALREADY_FREE, class_index, chunks[i],
@@ -316,6 +319,7 @@ sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
 {
   uint64_t now_msec = sli_os_clock_msec ();
 
+  assert_here (class_index < N_CLASSES); /* 0: of any */
   if (needed_msec == 0)
     needed_msec = now_msec;
   for (unsigned i = 0, next; i < n; i = next)

@@ -89,6 +89,7 @@ sli_slab_init (void)
 COMMON_TEXT Lock *
 sli_slab_lock (unsigned class_index)
 {
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   return &sli_slab_classes[class_index].lock;
 }
 
@@ -110,6 +111,7 @@ slab_has_free (const Slab *slab)
 static unsigned
 ring_for (const Slab *slab, unsigned n_free)
 {
+  assert_here (n_free <= sli_sizeclasses[slab->class_index].n_chunks); /* S2 */
   return n_free * FREE_RINGS
          / (sli_sizeclasses[slab->class_index].n_chunks + 1);
 }
@@ -118,7 +120,7 @@ static void
 slab_set_full (Slab *slab)
 {
   assert_held (&sli_slab_classes[slab->class_index].lock);
-  assert_here (slab->state == SLAB_PARTIAL);
+  assert_here (slab->state == SLAB_PARTIAL && !slab_has_free (slab)); /* S5 */
   link_remove (&slab->link);
   STORE (&slab->state, (uint8_t) SLAB_FULL);
 }
@@ -173,6 +175,8 @@ slab_alloc_free (Slab *slab, char *run, unsigned n, void **end)
                      / BITS_PER_WORD;
   unsigned n_done = 0;
 
+  assert_held (&sli_slab_classes[slab->class_index].lock);
+  assert_here (n_words <= sizeclass->n_words);
   for (unsigned i = 0; i < n_words && n_done < n; i++)
     {
       uint64_t bits;
@@ -222,6 +226,7 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
   char *chunk = slab_chunk (slab, run, n_carved);
 
   assert_held (&sli_slab_classes[slab->class_index].lock);
+  assert_here (n_carved <= sizeclass->n_chunks); /* S2 */
   if (n > sizeclass->n_chunks - n_carved)
     n = sizeclass->n_chunks - n_carved;
   chunks_list (chunk, sizeclass->chunk_bytes, n, end);
@@ -237,6 +242,8 @@ ring_choose (SlabClass *class, unsigned ring)
   unsigned n_probes = 0, best_free = 0;
   Slab *best = NULL;
 
+  assert_held (&class->lock);
+  assert_here (ring < FREE_RINGS);
   for (Link *link = class->rings[ring].next, *next;
        link != &class->rings[ring] && n_probes < SLAB_PROBES_MAX;
        link = next, n_probes++)
@@ -334,10 +341,13 @@ class_choose (SlabClass *class)
   unsigned shard = sli_shard ();
   Slab *slab = class_claimed (class, shard);
 
+  assert_held (&class->lock);
+  assert_here (slab == NULL || slab->ring == CLAIMED_RING);
   if (slab == NULL && (slab = class_choose_fullest (class)) != NULL)
     slab_file (class, slab, CLAIMED_RING);
   if (slab == NULL)
     slab = class_take_over (class);
+  assert_here (slab == NULL || slab->state == SLAB_PARTIAL); /* S1 */
   if (slab != NULL)
     slab->claim = (uint8_t) (shard | CLAIM_USED);
   return slab;
@@ -389,6 +399,7 @@ class_alloc (SlabClass *class, unsigned n, void **end)
         slab_set_full (slab);
       assert_slow (sli_slab_is_right (slab));
     }
+  assert_here (n_done <= n);
   class->n_allocs += n_done;
   return n_done;
 }
@@ -453,6 +464,8 @@ slab_claim_new (SlabClass *class, Slab *slab)
 {
   unsigned shard = sli_shard ();
 
+  assert_held (&class->lock);
+  assert_here (slab->state == SLAB_PARTIAL);
   if (class_claimed (class, shard) != NULL)
     return;
   slab_file (class, slab, CLAIMED_RING);
@@ -484,6 +497,7 @@ sli_slab_alloc (unsigned class_index, unsigned n, void **end)
   unsigned n_done;
   Slab *slab;
 
+  assert_here (class_index > 0 && class_index < N_CLASSES);
   slab_class_lock (class);
   n_done = class_alloc (class, n, end);
   sli_unlock (&class->lock);
