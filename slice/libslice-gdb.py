@@ -1,7 +1,7 @@
 # libslice-gdb.py - what slice holds, in a debugger
 #
 # gdb loads it by itself with the installed library (docs/guide/debugging.md
-# says what it wants to be told first; or: gdb -x), and finds all it needs in
+# says which command it needs first; or: gdb -x), and finds all it needs in
 # the library's debugging information:
 #
 #   slice-owner ADDRESS      whose it is: slab, class, chunk, free, cached, out

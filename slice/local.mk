@@ -232,7 +232,7 @@ EXTRA_DIST += %D%/libslice.map %D%/libslice.ld %D%/libslice-gdb.py
 
 # gdb looks for NAME-gdb.py beside the file that is loaded, links followed, and
 # then in its own folder, which is under /usr where the system's gdb is.  What
-# lies elsewhere it loads if it is told to (docs/guide/debugging.md).
+# lies elsewhere it loads if gdb is configured to (docs/guide/debugging.md).
 gdb_directory = \
 	case '$(prefix)' in \
 	/usr) directory='$(DESTDIR)$(datadir)/gdb/auto-load$(libdir)' ;; \

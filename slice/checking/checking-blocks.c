@@ -31,19 +31,19 @@ sli_checking_size_max (void)
 
 /* The tag of a live block at any address; NULL: there is none. */
 static uint16_t *
-tag_if_live (const void *block, ChunkRef *place)
+tag_if_live (const void *block, ChunkRef *ref)
 {
-  chunk_find ((const char *) block - sli_checking.front_bytes, place);
-  return place->state == CHUNK_OUT && LOAD (chunk_tag (place)) >= TAG_LIVE
-             ? chunk_tag (place)
+  chunk_find ((const char *) block - sli_checking.front_bytes, ref);
+  return ref->state == CHUNK_OUT && LOAD (chunk_tag (ref)) >= TAG_LIVE
+             ? chunk_tag (ref)
              : NULL;
 }
 
 void
 sli_checking_note_aligned (void *block)
 {
-  ChunkRef place;
-  uint16_t *tag = tag_if_live (block, &place);
+  ChunkRef ref;
+  uint16_t *tag = tag_if_live (block, &ref);
 
   require (tag != NULL);
   STORE (tag, (uint16_t) (LOAD (tag) | TAG_ALIGNED));
@@ -52,8 +52,8 @@ sli_checking_note_aligned (void *block)
 void
 sli_checking_unnote_aligned (size_t size, void *block, const char *operation)
 {
-  ChunkRef place;
-  uint16_t *tag = tag_if_live (block, &place);
+  ChunkRef ref;
+  uint16_t *tag = tag_if_live (block, &ref);
 
   if (tag == NULL)
     return;
@@ -66,11 +66,11 @@ COLD void
 sli_checking_report_free (size_t size, const void *block,
                           const char *operation)
 {
-  ChunkRef place;
-  uint16_t *tag = tag_if_live (block, &place);
+  ChunkRef ref;
+  uint16_t *tag = tag_if_live (block, &ref);
 
   if (tag == NULL)
-    sli_checking_report_chunk (&place, size, block, operation);
+    sli_checking_report_chunk (&ref, size, block, operation);
   sli_checking_report_size (LOAD (tag), size, block, operation);
 }
 
@@ -83,8 +83,8 @@ sli_checking_tag_bytes (uint16_t tag)
 size_t
 sli_checking_block_size (const void *block)
 {
-  ChunkRef place;
-  const uint16_t *tag = tag_if_live (block, &place);
+  ChunkRef ref;
+  const uint16_t *tag = tag_if_live (block, &ref);
 
   return tag != NULL ? tag_size (LOAD (tag)) : 0;
 }

@@ -120,11 +120,11 @@ sli_checking_report_size (uint16_t tag, size_t size, const void *block,
 }
 
 COLD void
-sli_checking_report_chunk (const ChunkRef *place, size_t size,
+sli_checking_report_chunk (const ChunkRef *ref, size_t size,
                            const void *block, const char *operation)
 {
-  ErrorNumber error = chunk_error (place, 0);
-  uint16_t tag = place->state == CHUNK_OUT ? *chunk_tag (place) : TAG_LIVE;
+  ErrorNumber error = chunk_error (ref, 0);
+  uint16_t tag = ref->state == CHUNK_OUT ? *chunk_tag (ref) : TAG_LIVE;
 
   size_t real_bytes = tag >= TAG_LIVE ? tag_size (tag) : 0;
   size_t known_bytes = sli_block_check_size (block);

@@ -153,7 +153,7 @@ _Noreturn void sli_checking_report_size (uint16_t tag, size_t size,
                                          const char *operation);
 /* The same for an address that is no live block; the message says what it
  * is. */
-_Noreturn void sli_checking_report_chunk (const ChunkRef *place, size_t size,
+_Noreturn void sli_checking_report_chunk (const ChunkRef *ref, size_t size,
                                           const void *block,
                                           const char *operation);
 

@@ -39,25 +39,25 @@ annotated_free (size_t size, void *block, const char *operation,
 {
   char *chunk = (char *) block - ZONE_BYTES;
   uint16_t tag = TAG_FREE;
-  ChunkRef place;
+  ChunkRef ref;
 
-  chunk_find (chunk, &place);
-  if (place.state == CHUNK_OUT)
-    tag = LOAD (chunk_tag (&place));
+  chunk_find (chunk, &ref);
+  if (ref.state == CHUNK_OUT)
+    tag = LOAD (chunk_tag (&ref));
   if (tag < TAG_LIVE)
     {
       /* The tool knows nothing of foreign blocks. */
-      if (place.state == CHUNK_FOREIGN
+      if (ref.state == CHUNK_FOREIGN
           || !sli_annotate_free (block, size, false))
-        sli_checking_report_chunk (&place, size, block, operation);
+        sli_checking_report_chunk (&ref, size, block, operation);
       return;
     }
   if (size != DIAG_SIZE_UNKNOWN && tag != TAG_LIVE + size)
     sli_checking_report_size (tag, size, block, operation);
   (void) sli_annotate_free (block, tag_size (tag), true);
-  KNOWN (place.slab != NULL);
-  STORE (chunk_tag (&place), TAG_FREE);
-  sli_magazine_free_late (place.slab->class_index, chunk);
+  KNOWN (ref.slab != NULL);
+  STORE (chunk_tag (&ref), TAG_FREE);
+  sli_magazine_free_late (ref.slab->class_index, chunk);
 }
 
 static void *

@@ -136,17 +136,17 @@ live_tag (size_t size, char *block, unsigned *class_index,
           const char *operation)
 {
   uint16_t *tag = NULL;
-  ChunkRef place;
+  ChunkRef ref;
 
-  chunk_find (block - sli_checking.front_bytes, &place);
-  if (LIKELY (place.state == CHUNK_OUT))
+  chunk_find (block - sli_checking.front_bytes, &ref);
+  if (LIKELY (ref.state == CHUNK_OUT))
     {
-      KNOWN (place.slab != NULL);
-      tag = chunk_tag (&place);
-      *class_index = place.slab->class_index;
+      KNOWN (ref.slab != NULL);
+      tag = chunk_tag (&ref);
+      *class_index = ref.slab->class_index;
     }
   if (UNLIKELY (tag == NULL || LOAD (tag) < TAG_LIVE))
-    sli_checking_report_chunk (&place, size, block, operation);
+    sli_checking_report_chunk (&ref, size, block, operation);
   if (UNLIKELY (size != DIAG_SIZE_UNKNOWN && LOAD (tag) != TAG_LIVE + size))
     sli_checking_report_size (LOAD (tag), size, block, operation);
   return tag;

@@ -7,7 +7,7 @@
  * description there.  The kernel sets the word to NULL when it preempts the
  * thread or delivers a signal outside of that sequence (<linux/rseq.h>).  The
  * mark is the address of a sequence that no thread is ever in.  So it is gone
- * once a signal handler has begun.  Preempted threads lose it, too, and have it
+ * once a signal handler has started.  Preempted threads lose it, too, and have it
  * again when they mark themselves the next time.
  *
  * /proc tells which system call a thread is blocked in.
@@ -160,7 +160,7 @@ is_in_call (unsigned thread_id)
          && !call_may_lend_the_stack (strtol (said, NULL, 10));
 }
 
-/* The mark is looked at last: a handler that had begun before the thread was
+/* The mark is looked at last: a handler that had started before the thread was
  * seen asleep has taken it away. */
 bool
 sli_asleep_is (const Asleep *thread)

@@ -7,9 +7,9 @@
  *   +--------------------+ +--------------------+
  *   | older   ^ newer    | | newer    |         |
  *   +---------|----------+ +----------|---------+
- *             mark: floor             next object
+ *             mark_limit              next object
  *
- * What is older than the newest mark (below its floor) is never resized in
+ * What is older than the newest mark (below mark_limit) is never resized in
  * place.  Stamps tell which marks still hold (linear.h).
  *
  * Design: section 8.2.
@@ -34,17 +34,6 @@ enum
 
 /* --- cleanups ------------------------------------------------------------ */
 
-void
-sli_arena_linear_run_cleanups (SliceLinear *linear, Cleanup *until)
-{
-  while (linear->cleanups != until)
-    {
-      Cleanup *cleanup = linear->cleanups;
-      linear->cleanups = cleanup->next;
-      cleanup->cleanup (cleanup->data);
-    }
-}
-
 bool
 slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
                           void *data)
@@ -65,10 +54,10 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
 
 /* What is older than a mark stays as it is, as long as the mark may be used. */
 static void
-linear_set_floor (SliceLinear *linear, const char *next, uint32_t n_used)
+linear_set_limit (SliceLinear *linear, const char *next, uint32_t n_used)
 {
-  linear->floor = next;
-  linear->floor_n_used = n_used;
+  linear->mark_limit = next;
+  linear->mark_n_used = n_used;
 }
 
 /* Starts again in a block that was kept, else in the embedded one.  Without
@@ -127,7 +116,7 @@ slice_linear_reset (SliceLinear *linear, SliceKeep keep)
   if (linear->is_growing)
     slice_linear_abandon (linear);
   linear_empty (linear, keep);
-  linear_set_floor (linear, NULL, 0);
+  linear_set_limit (linear, NULL, 0);
   linear->first = linear->stamp;
   linear->undone_from = linear->stamp;
   linear->undone_to = linear->stamp;
@@ -149,7 +138,7 @@ slice_linear_mark (SliceLinear *linear)
     .n_used = bump->chain.n_used,
     .current = bump->current,
   };
-  linear_set_floor (linear, mark.next, mark.n_used);
+  linear_set_limit (linear, mark.next, mark.n_used);
   if (bump->chain.is_traced)
     sli_traced_mark (&linear->bump, mark.stamp);
   return mark;
@@ -244,7 +233,7 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   if (linear->bump.chain.is_traced)
     sli_traced_cut_mark (&linear->bump, mark.stamp);
   linear_return_to (linear, &mark);
-  linear_set_floor (linear, mark.next, mark.n_used);
+  linear_set_limit (linear, mark.next, mark.n_used);
   assert_here (linear->first < mark.stamp && mark.stamp <= linear->stamp);
   linear->undone_from = mark.stamp;
   linear->undone_to = linear->stamp;

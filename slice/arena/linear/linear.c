@@ -69,6 +69,17 @@ sli_arena_linear_setup (void *memory, const SliceArenaOptions *options,
 }
 
 void
+sli_arena_linear_run_cleanups (SliceLinear *linear, Cleanup *until)
+{
+  while (linear->cleanups != until)
+    {
+      Cleanup *cleanup = linear->cleanups;
+      linear->cleanups = cleanup->next;
+      cleanup->cleanup (cleanup->data);
+    }
+}
+
+void
 sli_arena_linear_fini (void *memory)
 {
   SliceLinear *linear = memory;
@@ -234,9 +245,9 @@ linear_is_last (const SliceLinear *linear, const char *object, size_t size)
 {
   const Bump *bump = &linear->bump;
   size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
-  size_t floor_offset = (uintptr_t) linear->floor - (uintptr_t) object;
+  size_t limit_offset = (uintptr_t) linear->mark_limit - (uintptr_t) object;
   return bump->current != BLOCK_NONE && object >= sli_bump_start (bump)
-         && sli_bump_at (bump) == object + whole && floor_offset - 1 >= whole;
+         && sli_bump_at (bump) == object + whole && limit_offset - 1 >= whole;
 }
 
 /* Removes the last object; the next one takes its address. */
@@ -256,7 +267,7 @@ linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
 {
   Bump *bump = &linear->bump;
   uint32_t n_used = bump->chain.n_used;
-  if (n_used <= linear->floor_n_used)
+  if (n_used <= linear->mark_n_used)
     return false;
   Block last = bump->chain.table[n_used - 1];
   size_t offset = (uintptr_t) object - (uintptr_t) last.start;

@@ -29,9 +29,9 @@ struct SliceLinear
   uint64_t first;       /* the last reset undid the marks up to here */
   uint64_t undone_from; /* the last rollback undid the marks above this */
   uint64_t undone_to;   /* up to this */
-  const char *floor;    /* the newest mark's place.  What lies below is older and
-                           stays as it is.  NULL: there is no mark */
-  uint32_t floor_n_used; /* the blocks that were in use at that mark */
+  const char *mark_limit; /* where the newest mark was set: objects below it
+                             stay as they are.  NULL: there is no mark */
+  uint32_t mark_n_used; /* the blocks that were in use at that mark */
   bool is_growing;      /* an object grows from sli_bump_at() to
                            head.growing */
   bool grows_alone;     /* the current block was pushed for it */
@@ -56,12 +56,10 @@ void *sli_arena_linear_resize (SliceLinear *linear, void *object,
                                size_t alignment, size_t old_size,
                                size_t new_size);
 
-/* Leaves the current block for the one that was pushed last. */
-void sli_arena_linear_enter_pushed (SliceLinear *linear);
-
-/* --- linear-mark.c ------------------------------------------------------- */
-
 /* Runs the cleanups that were added after `until', newest first. */
 void sli_arena_linear_run_cleanups (SliceLinear *linear, Cleanup *until);
+
+/* Leaves the current block for the one that was pushed last. */
+void sli_arena_linear_enter_pushed (SliceLinear *linear);
 
 #endif

@@ -240,7 +240,7 @@ sli_stack_init (void)
 }
 
 /* Notes the module of an address as libslice, unless libslice is linked into
- * the program and can't be told from it. */
+ * the program and cannot be distinguished from it. */
 void
 sli_stack_library (const void *inside)
 {
