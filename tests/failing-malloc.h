@@ -181,7 +181,7 @@ fail_persistently (const void *data)
 }
 
 /* The same with slices from slabs: there it is the pages that are refused,
- * seldom, and what is too large for a slab. */
+ * rarely, and what is too large for a slab. */
 static void
 fail_slabs (const void *data)
 {

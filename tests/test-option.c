@@ -382,12 +382,10 @@ test_help_as_switch (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (variables); i++)
     {
-      int status;
       char *said;
 
       variable_of_child = variables[i];
-      said = test_capture (freeze_with_variable, &status);
-      g_assert_cmpint (status, ==, 0);
+      said = test_said_by (freeze_with_variable);
       if (!g_pattern_match_simple (patterns[i], said))
         g_error ("%s: %s", variables[i], said);
       g_free (said);
@@ -397,12 +395,10 @@ test_help_as_switch (void)
 static void
 test_help (void)
 {
-  int status;
   char *said;
 
   variable_of_child = "help";
-  said = test_capture (freeze_with_variable, &status);
-  g_assert_cmpint (status, ==, 0);
+  said = test_said_by (freeze_with_variable);
   g_assert_true (
       g_str_has_prefix (said, "slice: options of SLICE_OPTIONS:\n"));
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
