@@ -173,11 +173,27 @@ test_wrong_order_ends (void)
   check_aborts (unlock_what_is_free);
   g_assert_false (sli_lock_rank_held (LOCK_RANK_PAGE));
 }
+
+static void
+test_none_held (void)
+{
+  g_assert_true (sli_lock_none_held ());
+  sli_lock (&low);
+  g_assert_false (sli_lock_none_held ());
+  sli_unlock (&low);
+  g_assert_true (sli_lock_none_held ());
+}
 #else
 static void
 test_wrong_order_ends (void)
 {
   g_test_skip ("lock order is checked in debug builds");
+}
+
+static void
+test_none_held (void)
+{
+  g_assert_true (sli_lock_none_held ());
 }
 #endif
 
@@ -192,5 +208,6 @@ main (int argc, char **argv)
   test_add ("/slice/lock/order-is-free-downwards",
             test_order_is_free_downwards);
   test_add ("/slice/lock/wrong-order-ends", test_wrong_order_ends);
+  test_add ("/slice/lock/none-held", test_none_held);
   return g_test_run ();
 }
