@@ -215,6 +215,22 @@ no_memory (BlockChain *chain, uint32_t capacity)
   return false;
 }
 
+/* Maps a block of *bytes, rounded, and reserves its slot.  NULL: no memory. */
+static char *
+chain_map (BlockChain *chain, size_t *bytes, bool is_regular)
+{
+  uint32_t capacity = chain->capacity;
+  char *start = NULL;
+  if (*bytes <= SIZE_MAX / 2 && table_reserve (chain))
+    {
+      *bytes = sli_chain_round (chain, *bytes);
+      start = sli_block_map (chain, *bytes, is_regular);
+    }
+  if (start == NULL)
+    no_memory (chain, capacity);
+  return start;
+}
+
 bool
 sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size)
 {
@@ -236,13 +252,9 @@ sli_chain_push (BlockChain *chain, size_t bytes)
 bool
 sli_chain_add_spare (BlockChain *chain, size_t size)
 {
-  uint32_t capacity = chain->capacity;
-  if (size > SIZE_MAX / 2 || !table_reserve (chain))
-    return no_memory (chain, capacity);
-  size = sli_chain_round (chain, size);
-  char *start = sli_block_map (chain, size, true);
+  char *start = chain_map (chain, &size, true);
   if (start == NULL)
-    return no_memory (chain, capacity);
+    return false;
   chain->table[chain->n_blocks++] = (Block){ start, size };
   assert_chain (chain);
   return true;
@@ -281,13 +293,9 @@ sli_chain_join_last (BlockChain *chain)
 bool
 sli_chain_push_dedicated (BlockChain *chain, size_t bytes)
 {
-  uint32_t capacity = chain->capacity;
-  if (bytes > SIZE_MAX / 2 || !table_reserve (chain))
-    return no_memory (chain, capacity);
-  bytes = sli_chain_round (chain, bytes);
-  char *start = sli_block_map (chain, bytes, false);
+  char *start = chain_map (chain, &bytes, false);
   if (start == NULL)
-    return no_memory (chain, capacity);
+    return false;
   Block block = { start, bytes | BLOCK_DEDICATED };
   table_insert (chain, block);
   return true;
