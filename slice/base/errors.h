@@ -4,6 +4,10 @@
  * 399.  slice-errors(7) explains them.  A number is never used again for
  * something else.
  *
+ * Where a bad free is recognised: 101 in magazine.c; 102 to 106 and 112 in
+ * chunk_error() (slab/chunk.h) and slab-free.c, for the modes in
+ * checking-report.c; 107 in alloc/aligned.c; 108 and 109 in block-registry.c.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef SLI_BASE_ERRORS_H
