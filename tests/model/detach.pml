@@ -1,8 +1,8 @@
 /* detach.pml - a trimmer takes the rounds of a thread that does not know
  *
- * Models record.c: attention, is_busy, tls, and the barrier on all threads,
- * with the owner's stores delayed as the processor may (a buffer that drains
- * when it likes; locks and the barrier empty it).
+ * Models record.c and record-detach.c: attention, is_busy, tls, and the
+ * barrier on all threads, with the owner's stores delayed as the processor may
+ * (a buffer that drains when it likes; locks and the barrier empty it).
  *
  * Of an owner that sleeps in a system call and is still marked (asleep.c) the
  * trimmer takes all rounds.  A signal handler may sleep, too, in the middle of
