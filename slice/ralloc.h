@@ -14,8 +14,8 @@
  *
  * Every allocation is a node: it has a parent (or is a root), may have
  * children, and is freed with its parent.  Any node may serve as a context.  A
- * node takes 32 bytes beside its payload (16 on 32-bit machines); a
- * destructor, name, limit or reference takes memory only in nodes that have
+ * node takes 32 bytes beside its payload (16 on 32-bit machines), and one of
+ * no bytes takes 48, so that its address is no other block's; a destructor, name, limit or reference takes memory only in nodes that have
  * one.
  *
  * Order: a tree is destroyed from its leaves to its root, among siblings the
@@ -79,19 +79,25 @@ typedef struct
 #define RALLOC_UNUSUAL_V1 ((uintptr_t) 5)
 /* The largest payload of the inline code: what fits a slice. */
 #define RALLOC_INLINE_MAX_V1 (SLICE_SIZE_MAX - sizeof (RallocHeaderV1))
-/* The entry of a node's class; its block is that of a multiple of 16 bytes.
- * See SLICE_ENTRY_V1: every other byte of the table serves. */
+/* Does the inline code serve a size?  It leaves 0 to the library, unless the
+ * size is a constant. */
+#define RALLOC_IS_INLINE_V1(size)                                             \
+  (__builtin_constant_p (size) ? (size) <= RALLOC_INLINE_MAX_V1               \
+                               : (size) - 1 < RALLOC_INLINE_MAX_V1)
+/* The entry of a node's class; its block is that of a multiple of 16 bytes,
+ * with room for one byte at least, so that the payload's address is no other
+ * block's.  See SLICE_ENTRY_V1: every other byte of the table serves. */
 #define RALLOC_TOTAL_V1(size)                                                 \
-  (((size) + sizeof (RallocHeaderV1) + 15) & ~(size_t) 15)
+  (((size) + ((size) == 0) + sizeof (RallocHeaderV1) + 15) & ~(size_t) 15)
 #define RALLOC_ENTRY_V1(thread, size)                                         \
   (__builtin_constant_p (size)                                                \
        ? &(thread)->entries[SLICE_CLASS_V1 (RALLOC_TOTAL_V1 (size))]          \
        : (SliceEntryV1 *) (void *) ((char *) (thread)->entries                \
                                     + sizeof (SliceEntryV1) / 2               \
                                           * (thread)->class_table             \
-                                              [((size)                        \
-                                                + sizeof (RallocHeaderV1)     \
-                                                + 15) / 16 * 2]))
+                                              [((size) - 1) / 16 * 2          \
+                                               + sizeof (RallocHeaderV1) / 8  \
+                                               + 2]))
 
 /* Prefetches, for writing, the line of the block that is allocated so many
  * calls from now.  A tree that outgrows the near caches is built a tenth to a
@@ -123,6 +129,7 @@ SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
  * @return     the node, or NULL with errno ENOMEM
  *
  * It *makes* a child of ctx; for the parent of a node see ralloc_parent().
+ * Its address is that of no other live block, though it may not be written to.
  *
  * Threads: tree.  Cost: as ralloc_size().  Source: Mesa ralloc_context().
  */
@@ -147,7 +154,7 @@ RALLOC_INLINE void *ralloc_size (const void *ctx, size_t size)
 RALLOC_INLINE void *
 ralloc_size (const void *ctx, size_t size)
 {
-  if (SLICE_LIKELY (ctx != NULL && size <= RALLOC_INLINE_MAX_V1))
+  if (SLICE_LIKELY (ctx != NULL && RALLOC_IS_INLINE_V1 (size)))
     {
       SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
       SliceEntryV1 *entry = RALLOC_ENTRY_V1 (thread, size);

@@ -494,6 +494,82 @@ test_every_size_debug (void)
   every_size ();
 }
 
+enum
+{
+  N_EMPTY = 500,
+  EMPTY_WAYS = 6
+};
+
+/* A node of no bytes, in each way that there is. */
+static void *
+empty_node (void *root, unsigned way, size_t none)
+{
+  switch (way)
+    {
+    case 0:
+      return ralloc_context (root);
+    case 1:
+      return ralloc_size (root, none);
+    case 2:
+      return rzalloc_size (root, none);
+    case 3:
+      return ralloc_size (NULL, none);
+    case 4:
+      return reralloc_size (root, ralloc_size (root, 900), none);
+    default:
+      return ralloc_size (root, 0);
+    }
+}
+
+static int
+compare_addresses (const void *a, const void *b)
+{
+  uintptr_t first = (uintptr_t) *(void *const *) a;
+  uintptr_t second = (uintptr_t) *(void *const *) b;
+
+  return first < second ? -1 : first > second;
+}
+
+/* Nodes of no bytes have addresses that no other block has. */
+static void
+check_empty_nodes (const char *options)
+{
+  static void *live[4 * N_EMPTY];
+  size_t n = 0, none = 0;
+  void *root;
+
+  test_options (options);
+  root = ralloc_context (NULL);
+  for (unsigned i = 0; i < N_EMPTY; i++)
+    {
+      live[n++] = empty_node (root, i % EMPTY_WAYS, none);
+      live[n++] = slice_alloc (32);
+      live[n++] = slice_alloc (48);
+      live[n++] = ralloc_linear_context (root);
+    }
+  qsort (live, n, sizeof *live, compare_addresses);
+  for (size_t i = 1; i < n; i++)
+    g_assert_true (live[i] != live[i - 1]);
+}
+
+static void
+test_empty_default (void)
+{
+  check_empty_nodes ("");
+}
+
+static void
+test_empty_checked (void)
+{
+  check_empty_nodes ("checked");
+}
+
+static void
+test_empty_hardened (void)
+{
+  check_empty_nodes ("hardened");
+}
+
 static void *destroyed_last;
 
 static void
@@ -554,6 +630,9 @@ main (int argc, char **argv)
                   test_every_size_hardened);
   test_add_fresh ("/slice/ralloc/every-size-debug", test_every_size_debug);
   test_add_fresh ("/slice/ralloc/large-tree", large_tree);
+  test_add_fresh ("/slice/ralloc/empty-default", test_empty_default);
+  test_add_fresh ("/slice/ralloc/empty-checked", test_empty_checked);
+  test_add_fresh ("/slice/ralloc/empty-hardened", test_empty_hardened);
   test_add_fresh ("/slice/ralloc/large-tree-debug-blocks",
                   large_tree_debug_blocks);
   g_test_add_func ("/slice/ralloc/null-matrix", test_null_matrix);

@@ -157,15 +157,11 @@ abort_if_null (const void *payload, const char *operation)
 }
 
 /* Returns true if a payload is the start of a block, so that it never was a
- * node's.  The words before it are another block's, unless they are all of a
- * freed node without a payload. */
+ * node's: the words before it are another block's. */
 static COLD bool
 is_plain_block (const void *payload, const SliceBlockInfo *own)
 {
-  const Node *node = head_of (payload);
-
-  return own->kind == SLICE_BLOCK_OUT && own->start == payload
-         && !(header_is_readable (node) && node_is_dead (node));
+  return own->kind == SLICE_BLOCK_OUT && own->start == payload;
 }
 
 /* Finds out what a pointer that failed a test is, and reports that. */

@@ -47,14 +47,8 @@ do
   equal "threads-$threads-dropped" \
     "$("$trace" info "$t" | sed -n 's/^dropped-[a-z]* //p' | tr '\n' ' ')" \
     "0 0 "
-  # no address twice alive, no free of nothing; of ours nothing is left.  A
-  # context of no bytes ends with its chunk: it has the next chunk's address.
+  # no address twice alive, no free of nothing; of ours nothing is left.
   equal "threads-$threads-order" "$("$trace" dump "$t" | awk '
-    $3 == "context-alloc" && $5 == 0 {
-      if ($4 in empty) twice++
-      empty[$4]
-      next }
-    $3 == "context-free" && $4 in empty { delete empty[$4]; next }
     $3 ~ /free|delete|munmap/ {
       if (!($4 in alive)) unknown++
       delete alive[$4]
@@ -66,7 +60,6 @@ do
         if (alive[a] !~ /alloc$/ || alive[a] ~ /^[mc]alloc$/)
           delete alive[a]
       for (a in alive) left++
-      for (a in empty) left++
       print twice + 0, unknown + 0, left + 0 }')" "0 0 0"
 done
 

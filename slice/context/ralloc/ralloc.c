@@ -22,6 +22,7 @@ CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include <slice/ralloc.h>
 
 #include "context/node.h"
+#include "base/align.h"
 #include "base/trace.h"
 
 /* Makes a node from the top block of the thread's magazine, as the inline code
@@ -36,7 +37,7 @@ node_alloc (const void *ctx, size_t size)
   void **top;
   Node *node;
 
-  if (UNLIKELY (ctx == NULL || size > RALLOC_INLINE_MAX_V1))
+  if (UNLIKELY (ctx == NULL || !RALLOC_IS_INLINE_V1 (size)))
     return NULL;
   entry = RALLOC_ENTRY_V1 (thread, size);
   top = SLICE_LOAD (&entry->top);
@@ -58,7 +59,7 @@ node_alloc (const void *ctx, size_t size)
 }
 
 /* The same for a root, if no mode is set. */
-static inline void *
+static inline __attribute__ ((always_inline)) void *
 root_alloc (size_t size)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
@@ -66,7 +67,7 @@ root_alloc (size_t size)
   void **top;
   Node *node;
 
-  if (UNLIKELY (size > RALLOC_INLINE_MAX_V1 || !sli_context_init ()
+  if (UNLIKELY (!RALLOC_IS_INLINE_V1 (size) || !sli_context_init ()
                 || sli_context_mode != 0))
     return NULL;
   entry = RALLOC_ENTRY_V1 (thread, size);
@@ -82,10 +83,21 @@ root_alloc (size_t size)
 }
 
 CONTEXT_TEXT void *
+ralloc_context (const void *ctx)
+{
+  void *payload = ctx == NULL ? root_alloc (0) : node_alloc (ctx, 0);
+
+  return payload != NULL ? payload : sli_context_alloc_slow (ctx, 0, false);
+}
+
+CONTEXT_TEXT void *
 ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
-  void *payload = ctx == NULL ? root_alloc (size) : NULL;
+  void *payload;
 
+  if (UNLIKELY (size == 0))
+    return ralloc_context (ctx);
+  payload = ctx == NULL ? root_alloc (size) : NULL;
   return payload != NULL ? payload
                          : sli_context_alloc_slow (ctx, size, false);
 }
@@ -158,15 +170,9 @@ rzalloc_size_v1 (const void *ctx, size_t size)
   void *payload = node_alloc (ctx, size);
 
   if (UNLIKELY (payload == NULL))
-    return rzalloc_size_slow (ctx, size);
+    return size != 0 ? rzalloc_size_slow (ctx, size) : ralloc_context (ctx);
   return payload_clear (payload, (size + NODE_ALIGN - 1)
                                      & ~(size_t) (NODE_ALIGN - 1));
-}
-
-CONTEXT_TEXT void *
-ralloc_context (const void *ctx)
-{
-  return ralloc_size (ctx, 0);
 }
 
 /* --- blocks for nodes ---------------------------------------------------- */
@@ -197,7 +203,7 @@ large_new (size_t size, bool zero)
 static void *
 small_new (size_t size, bool zero)
 {
-  Node *node = slice_try_alloc (node_total (size));
+  Node *node = slice_try_alloc (node_total (max_size (size, 1)));
 
   if (node == NULL)
     return NULL;
