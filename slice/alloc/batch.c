@@ -164,30 +164,24 @@ slice_is_ours (const void *address)
   return sli_map_has (address);
 }
 
-CONTEXT_TEXT size_t
-sli_untraced_class_bytes (const void *address)
+CONTEXT_TEXT unsigned
+sli_untraced_class_of (const void *address)
 {
-  /* Class 0 has no bytes. */
-  return sli_sizeclasses[chunk_class_of (address)].chunk_bytes;
+  return chunk_class_of (address);
 }
 
-CONTEXT_TEXT size_t
-sli_untraced_chunk_bytes (const void *address)
+CONTEXT_TEXT bool
+sli_untraced_begins_chunk (const void *address, unsigned class_index)
 {
-  void *record;
-  const char *run = region_run_of (address, &record);
-  const Slab *slab = record;
-  const SizeClass *sizeclass;
-  uint32_t offset;
+  Region *region = region_of (address);
+  unsigned first = LOAD (
+      &region->run_first[region_granule_of (region, address)]);
+  const Slab *slab = (const void *) region->records[first];
+  uint32_t offset
+      = (uint32_t) ((const char *) address - region_granule (region, first))
+        - slab->first_offset;
 
-  if (UNLIKELY (run == NULL))
-    return 0;
-  /* Class 0 has no bytes. */
-  sizeclass = &sli_sizeclasses[LOAD (&slab->class_index)];
-  offset = (uint32_t) ((const char *) address - run) - slab->first_offset;
-  return LIKELY (sli_sizeclass_is_start (sizeclass, offset))
-             ? sizeclass->chunk_bytes
-             : 0;
+  return sli_sizeclass_is_start (&sli_sizeclasses[class_index], offset);
 }
 
 bool
@@ -214,22 +208,38 @@ sli_untraced_is_in_slab (const void *address)
 }
 
 CONTEXT_TEXT void
+sli_untraced_free_class_slow (unsigned class_index, void *block)
+{
+  sli_untraced_free_slow (sli_sizeclasses[class_index].chunk_bytes, block);
+}
+
+CONTEXT_TEXT void
 sli_untraced_free_warm (size_t n, void *const *blocks)
 {
+  /* (As far as the compiler knows, each store to a magazine could change the
+   * variable.) */
+  const unsigned shift = sli_region_granule_shift;
   const Region *ours = NULL;
 
-  for (size_t i = 0; i < n; i++)
+  for (void *const *end = blocks + n; blocks < end; blocks++)
     {
-      const Region *region = region_of (blocks[i]);
-      unsigned class_index = LIKELY (region == ours)
-                                 ? region_class_of (region, blocks[i])
-                                 : chunk_class_of (blocks[i]);
+      void *block = *blocks;
+      const Region *region = region_of (block);
+      size_t class_index;
 
+      if (UNLIKELY (region != ours))
+        {
+          if (UNLIKELY (chunk_class_of (block) == 0))
+            {
+              sli_untraced_free_slow (0, block);
+              continue;
+            }
+          ours = region;
+        }
+      class_index = region_class_by (region, block, shift);
       assert_here (class_index < N_CLASSES);
-      ours = class_index != 0 ? region : NULL;
-      if (UNLIKELY (!magazine_push (class_index, blocks[i])))
-        sli_untraced_free_slow (sli_sizeclasses[class_index].chunk_bytes,
-                           blocks[i]);
+      if (UNLIKELY (!magazine_push (class_index, block)))
+        sli_untraced_free_class_slow ((unsigned) class_index, block);
     }
 }
 

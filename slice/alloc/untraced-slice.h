@@ -32,4 +32,20 @@
 
 #include <slice/slice.h>
 
+/* slice_free1(), for a block whose class is known and not 0. */
+SLICE_INLINE void
+untraced_free_class (size_t class_index, void *block)
+{
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  void **top = SLICE_LOAD (&entry->top);
+
+  if (SLICE_LIKELY (top != entry->end && *top != block))
+    {
+      SLICE_STORE (top + 1, block);
+      SLICE_STORE (&entry->top, top + 1);
+      return;
+    }
+  sli_untraced_free_class_slow ((unsigned) class_index, block);
+}
+
 #endif

@@ -24,13 +24,16 @@ void sli_untraced_free_bulk (size_t n, void *const *blocks);
  * does.  Not for the checking modes, nor if every block is a malloc. */
 void sli_untraced_free_warm (size_t n, void *const *blocks);
 
-/* The chunk size of the slab that has an address, which may be any address; 0
- * if no slab has it.  Modes as above. */
-size_t sli_untraced_class_bytes (const void *address);
+/* The slow path of untraced_free_class(). */
+void sli_untraced_free_class_slow (unsigned class_index, void *block);
 
-/* The size of the chunk that begins at an address, which may be any address; 0
- * if none does.  The chunk may be free.  Modes as above. */
-size_t sli_untraced_chunk_bytes (const void *address);
+/* The size class of the slab that has an address, which may be any address; 0
+ * if no slab has it.  Modes as above. */
+unsigned sli_untraced_class_of (const void *address);
+
+/* Returns true if a chunk begins at an address in a slab of a class.  The
+ * chunk may be free.  Modes as above. */
+bool sli_untraced_begins_chunk (const void *address, unsigned class_index);
 
 /* Returns true if a block of ours, live or free, may begin at an address,
  * which may be any address.  Not if every block is a malloc. */

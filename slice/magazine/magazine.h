@@ -116,9 +116,11 @@ static ALWAYS_INLINE void *
 magazine_pop (size_t class_index)
 {
   SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
-  void **top = SLICE_LOAD (&entry->top);
-  void *chunk = *top;
+  void **top, *chunk;
 
+  KEEP (entry);
+  top = SLICE_LOAD (&entry->top);
+  chunk = *top;
   if (LIKELY (chunk != NULL))
     SLICE_STORE (&entry->top, top - 1);
   return chunk;
@@ -130,8 +132,10 @@ static ALWAYS_INLINE bool
 magazine_push (size_t class_index, void *chunk)
 {
   SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
-  void **top = SLICE_LOAD (&entry->top);
+  void **top;
 
+  KEEP (entry);
+  top = SLICE_LOAD (&entry->top);
   if (UNLIKELY (top == entry->end || *top == chunk))
     return false;
   SLICE_STORE (top + 1, chunk);

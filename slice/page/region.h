@@ -160,11 +160,20 @@ region_set_class (void *run, unsigned n_granules, unsigned class_index)
     STORE (&region->run_class[i], (uint8_t) class_index);
 }
 
-/* The size class of the slab that has an address of the region; 0: none. */
+/* The size class of the slab that has an address of the region; 0: none.
+ * `shift' is sli_region_granule_shift. */
+static inline unsigned
+region_class_by (const Region *region, const void *address, unsigned shift)
+{
+  size_t offset = (size_t) ((const char *) address - (const char *) region);
+
+  return LOAD (&region->run_class[offset >> shift]);
+}
+
 static inline unsigned
 region_class_of (const Region *region, const void *address)
 {
-  return LOAD (&region->run_class[region_granule_of (region, address)]);
+  return region_class_by (region, address, sli_region_granule_shift);
 }
 
 #endif

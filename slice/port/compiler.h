@@ -85,6 +85,10 @@ count_bits (unsigned long long word)
 # define COUNT_BITS(word) count_bits (word)
 #endif
 
+/* Makes the compiler compute a value once and keep it.  Otherwise it may split
+ * an address, and compute its parts for each use. */
+#define KEEP(value) __asm__ ("" : "+r"(value))
+
 /* A point where the schedule explorer (tests/schedule) may switch to another
  * thread.  Empty in all other builds. */
 #ifdef SLICE_SCHEDULE

@@ -105,7 +105,7 @@ sli_gc_bytes (const void *payload)
 /* --- slabs' objects ------------------------------------------------------- */
 
 /* The index of an object's bits; ends the program unless it is live. */
-static unsigned
+static inline __attribute__ ((always_inline)) unsigned
 slab_index (const GcSlab *slab, const void *object, const char *operation)
 {
   size_t offset = (size_t) ((const char *) object - (const char *) slab)

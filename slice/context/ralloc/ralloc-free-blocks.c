@@ -113,6 +113,19 @@ sli_free_batch (Walk *walk, Batch *batch)
     }
 }
 
+/* Puts the other nodes behind the leaves, if there is room: most trees have
+ * few of both, and one call frees them in less time than two. */
+static inline void
+batches_join (Batch *leaves, Batch *others)
+{
+  if (UNLIKELY (others->n > BATCH_BLOCKS - leaves->n))
+    return;
+  for (unsigned i = 0; i < others->n; i++)
+    leaves->blocks[leaves->n + i] = others->blocks[i];
+  leaves->n += others->n;
+  others->n = 0;
+}
+
 CONTEXT_TEXT void
 sli_free_flush (Walk *walk)
 {
@@ -122,8 +135,10 @@ sli_free_flush (Walk *walk)
     expect_like (walk);
   if (!walk->is_large && (sli_context_mode & MODE_BULK) == 0)
     {
+      batches_join (&walk->leaves, &walk->others);
       sli_untraced_free_warm (walk->leaves.n, walk->leaves.blocks);
-      sli_untraced_free_warm (walk->others.n, walk->others.blocks);
+      if (UNLIKELY (walk->others.n > 0))
+        sli_untraced_free_warm (walk->others.n, walk->others.blocks);
       walk->leaves.n = walk->others.n = 0;
       return;
     }

@@ -27,6 +27,7 @@
 #include <slice/ralloc.h>
 
 #include "context/node.h"
+#include "page/region.h"
 #include "ralloc-free.h"
 #include "base/trace.h"
 
@@ -448,24 +449,34 @@ any_free (void *ptr, const char *operation)
              : live_free (ptr, node, operation);
 }
 
+/* The class of a node's block; 0: it is in no slab. */
+static inline size_t
+node_class (const Node *node)
+{
+  return LIKELY (sli_map_has_near (node))
+             ? region_class_of (region_of (node), node)
+             : sli_untraced_class_of (node);
+}
+
 /* Frees a plain node, most often a leaf, in the default mode, with the same
  * checks as sli_context_check(); leaves all others to any_free(). */
 static inline __attribute__ ((always_inline)) bool
 free_node (void *ptr, const char *operation)
 {
   Node *node = head_of (ptr);
-  size_t bytes;
+  size_t class_index;
 
   if (UNLIKELY (sli_context_mode != 0
                 || ((uintptr_t) ptr & (NODE_ALIGN - 1)) != 0
                 || context_has_suspended ()))
     return any_free (ptr, operation);
-  bytes = sli_untraced_class_bytes (node);
+  class_index = node_class (node);
   /* (An apparent root may be a list's tail pointer, inside a block.) */
-  if (UNLIKELY (bytes == 0 || (node->parent & NODE_FLAGS) != 0
+  if (UNLIKELY (class_index == 0 || (node->parent & NODE_FLAGS) != 0
                 || !node_is_linked (node, ptr)
                 || (node->pprev == &node->next
-                    && sli_untraced_chunk_bytes (node) == 0)))
+                    && !sli_untraced_begins_chunk (
+                        node, (unsigned) class_index))))
     return any_free (ptr, operation);
   if (node->child != NULL)
     {
@@ -476,7 +487,7 @@ free_node (void *ptr, const char *operation)
   assert_slow (node->parent == 0
                || sli_context_node_is_right ((void *) node->parent));
   node->parent = NODE_DEAD;
-  slice_free1 (bytes, node);
+  untraced_free_class (class_index, node);
   return true;
 }
 
