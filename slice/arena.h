@@ -243,7 +243,8 @@ SLICE_API void slice_source_destroy (const SliceSource *source);
  * next is a multiple of 8 and end of 16.  If the arena is checked, traced or
  * watched by a tool, or an object grows in it, all three are the same multiple
  * of 16: the block looks full and nothing looks releasable, so that every call
- * takes the slow path. */
+ * takes the slow path.  An object that the inline code has started grows from
+ * next, which is end, and low is NULL. */
 typedef struct
 {
   char *next;

@@ -271,6 +271,30 @@ SLICE_API void *slice_linear_export (const SliceLinear *linear,
 
 SLICE_API bool slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
                                           const void *source);
+SLICE_API void *slice_linear_finish_slow_v1 (SliceLinear *linear,
+                                             size_t *size);
+
+/** Not for callers: starts a growing object at the end of the current block, if
+ * that has space for `size` bytes; else NULL.  The block looks full then, and
+ * `low` is NULL. */
+SLICE_ARENA_INLINE char *slice_linear_begin_v1 (SliceBumpV1 *bump,
+                                                size_t size);
+SLICE_ARENA_INLINE char *
+slice_linear_begin_v1 (SliceBumpV1 *bump, size_t size)
+{
+  char *start = bump->next + (-(uintptr_t) bump->next & 15);
+  ptrdiff_t space = (ptrdiff_t) ((uintptr_t) bump->end - (uintptr_t) start);
+  if (SLICE_LIKELY (size - 1 < (size_t) PTRDIFF_MAX
+                    && (ptrdiff_t) size <= space))
+    {
+      bump->growing_end = bump->end;
+      bump->next = start;
+      bump->end = start;
+      bump->low = NULL;
+      return start;
+    }
+  return NULL;
+}
 
 /** Appends to the growing object, or starts one.
  *
@@ -289,15 +313,17 @@ SLICE_ARENA_INLINE bool
 slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
-  if (SLICE_LIKELY (size - 1
-                    < (size_t) (bump->growing_end - bump->growing)))
+  char *place = bump->growing;
+  if (!SLICE_LIKELY (size - 1 < (size_t) (bump->growing_end - place)))
     {
-      if (source != NULL)
-        memcpy (bump->growing, source, size);
-      bump->growing += size;
-      return true;
+      place = slice_linear_begin_v1 (bump, size);
+      if (place == NULL)
+        return slice_linear_grow_slow_v1 (linear, size, source);
     }
-  return slice_linear_grow_slow_v1 (linear, size, source);
+  if (source != NULL)
+    memcpy (place, source, size);
+  bump->growing = place + size;
+  return true;
 }
 
 /** Appends one character.  Cost: 6 instructions.  Source: obstack_1grow(). */
@@ -306,9 +332,11 @@ SLICE_ARENA_INLINE bool
 slice_linear_grow_char (SliceLinear *linear, char c)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
-  if (SLICE_LIKELY (bump->growing != bump->growing_end))
+  char *place = bump->growing;
+  if (SLICE_LIKELY (place != bump->growing_end))
     {
-      *bump->growing++ = c;
+      *place = c;
+      bump->growing = place + 1;
       return true;
     }
   return slice_linear_grow (linear, 1, &c);
@@ -329,7 +357,27 @@ SLICE_API void *slice_linear_growing (const SliceLinear *linear, size_t *size);
  * @return      the object; if none has grown, a new object of 1 byte (*size is
  *              0), or NULL with errno ENOMEM
  */
-SLICE_API void *slice_linear_finish (SliceLinear *linear, size_t *size);
+SLICE_ARENA_INLINE void *slice_linear_finish (SliceLinear *linear,
+                                              size_t *size);
+SLICE_ARENA_INLINE void *
+slice_linear_finish (SliceLinear *linear, size_t *size)
+{
+  SliceBumpV1 *bump = (SliceBumpV1 *) linear;
+  char *object = bump->next;
+  if (SLICE_LIKELY (bump->low == NULL && bump->growing != object))
+    {
+      size_t n = (size_t) (bump->growing - object);
+      if (size != NULL)
+        *size = n;
+      bump->next = object + ((n + 7) & ~(size_t) 7);
+      bump->end = bump->growing_end;
+      bump->low = (char *) bump;
+      bump->growing = NULL;
+      bump->growing_end = NULL;
+      return object;
+    }
+  return slice_linear_finish_slow_v1 (linear, size);
+}
 
 /** Abandons the growing object. */
 SLICE_API void slice_linear_abandon (SliceLinear *linear);

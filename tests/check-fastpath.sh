@@ -253,23 +253,45 @@ main (int argc, char **argv)
 }
 END
 
-# Of these the loop takes 2 and the test for NULL 2.
-check_pool ()
+# A string of 64 bytes that grows by 8.
+cat > "$temporary/string.c" <<'END'
+#include <stdlib.h>
+#include <slice/arena.h>
+int
+main (int argc, char **argv)
 {
-  compile "$CC" "-O2" pool.o pool.c
-  $CC -o "$temporary/pool" "$temporary/pool.o" "$library" "$rpath"
-  n=$((($(instructions "$temporary/pool" pairs 30000) \
-        - $(instructions "$temporary/pool" pairs 10000)) / 200))
-  echo "# pool: $n hundredths of an instruction a round"
-  if test "$n" -gt 0 && test "$n" -le 1300; then
-    pass "pool: free and take in at most 13 instructions, the loop included"
+  SliceLinear *linear = slice_linear_new (NULL);
+  for (long i = atol (argv[argc - 1]); i > 0; i--)
+    {
+      for (int j = 0; j < 8; j++)
+        slice_linear_grow (linear, 8, "12345678");
+      char *string = slice_linear_finish (linear, NULL);
+      __asm__ volatile ("" : "+r"(string) : : "memory");
+    }
+  slice_linear_destroy (linear);
+  return 0;
+}
+END
+
+# check_arena NAME MAX: instructions a round, the loop included
+check_arena ()
+{
+  compile "$CC" "-O2" "$1.o" "$1.c"
+  $CC -o "$temporary/$1" "$temporary/$1.o" "$library" "$rpath"
+  n=$((($(instructions "$temporary/$1" rounds 30000) \
+        - $(instructions "$temporary/$1" rounds 10000)) / 200))
+  echo "# $1: $n hundredths of an instruction a round"
+  if test "$n" -gt 0 && test "$n" -le $(($2 * 100)); then
+    pass "$1: at most $2 instructions a round"
   else
-    fail "pool: free and take in at most 13 instructions" "$n / 100"
+    fail "$1: at most $2 instructions a round" "$n / 100"
   fi
 }
 
 if test -n "${VALGRIND-}" && $VALGRIND --version > /dev/null 2>&1; then
-  check_pool
+  # Of the pool's the loop takes 2, and the test for NULL 2.
+  check_arena pool 13
+  check_arena string 150
   link_and_count "$CC" c
   test -n "$have_cxx" && link_and_count "$CXX" cc
 else

@@ -1,8 +1,9 @@
 /* linear-grow.c - an object that grows at the end of a linear arena
  *
- * Layer: arena.  While an object grows the arena is hidden from the inline
- * code.  The object starts where the next one would, and is added when it is
- * finished.  If its block becomes too small, it moves to a block of at least
+ * Layer: arena.  The inline code starts and finishes an object that fits the
+ * current block.  All others grow in an arena that is hidden from it: the first
+ * call of this file hides it (linear_grows()).  The object starts where the
+ * next one would, and is added when it is finished.  If its block becomes too small, it moves to a block of at least
  * twice its size, so each byte is copied O(1) times.
  *
  * Design: section 8.2.
@@ -31,6 +32,15 @@ grow_set_end (Bump *bump)
 {
   bool is_slow = bump->chain.is_annotated || bump->current == BLOCK_NONE;
   bump->head.growing_end = is_slow ? bump->head.growing : bump->block_end;
+}
+
+void
+sli_arena_linear_hide_growing (SliceLinear *linear)
+{
+  assert_here (!linear->is_growing && !linear->bump.is_hidden);
+  sli_bump_hide (&linear->bump);
+  linear->is_growing = true;
+  linear->grows_alone = false;
 }
 
 static void
@@ -126,7 +136,7 @@ slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
 {
   grow_require (linear);
   Bump *bump = &linear->bump;
-  bool is_first = !linear->is_growing;
+  bool is_first = !linear_grows (linear);
   if (is_first)
     grow_begin (linear);
   size_t inside = grow_offset (linear, source);
@@ -153,7 +163,7 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
 {
   grow_require (linear);
   Bump *bump = &linear->bump;
-  size_t have = linear->is_growing ? grow_size (linear) : 0;
+  size_t have = linear_grows (linear) ? grow_size (linear) : 0;
   if (size > have)
     sli_diag_abort (
         ARENA_MISUSE_SHRINK,
@@ -172,10 +182,13 @@ void *
 slice_linear_growing (const SliceLinear *linear, size_t *size)
 {
   grow_require (linear);
+  const Bump *bump = &linear->bump;
+  bool grows = linear->is_growing || bump->head.low == NULL;
+  char *start = sli_bump_at (bump);
+  bool is_there = grows && bump->current != BLOCK_NONE;
   if (size != NULL)
-    *size = linear->is_growing ? grow_size (linear) : 0;
-  bool is_there = linear->is_growing && linear->bump.current != BLOCK_NONE;
-  return is_there ? linear->bump.at : NULL;
+    *size = is_there ? (size_t) (bump->head.growing - start) : 0;
+  return is_there ? start : NULL;
 }
 
 /* Ends the growing state; the next object starts where this one did. */
@@ -190,11 +203,11 @@ grow_end (SliceLinear *linear)
 }
 
 void *
-slice_linear_finish (SliceLinear *linear, size_t *size_out)
+slice_linear_finish_slow_v1 (SliceLinear *linear, size_t *size_out)
 {
   grow_require (linear);
   Bump *bump = &linear->bump;
-  size_t size = linear->is_growing ? grow_size (linear) : 0;
+  size_t size = linear_grows (linear) ? grow_size (linear) : 0;
   if (size_out != NULL)
     *size_out = size;
   if (LIKELY (size > 0 && !bump->is_always_hidden))
@@ -218,7 +231,7 @@ void
 slice_linear_abandon (SliceLinear *linear)
 {
   grow_require (linear);
-  if (!linear->is_growing)
+  if (!linear_grows (linear))
     return;
   size_t size = grow_size (linear);
   if (linear->bump.chain.is_annotated && size > 0)

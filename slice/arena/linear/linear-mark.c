@@ -113,7 +113,7 @@ slice_linear_reset (SliceLinear *linear, SliceKeep keep)
 {
   linear_checked (linear);
   sli_arena_linear_run_cleanups (linear, NULL);
-  if (linear->is_growing)
+  if (linear_grows (linear))
     slice_linear_abandon (linear);
   linear_empty (linear, keep);
   linear_set_limit (linear, NULL, 0);
@@ -227,7 +227,7 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
         ARENA_MISUSE_STALE_MARK,
         "linear arena %p: rollback to a mark that was undone",
         (void *) linear);
-  if (linear->is_growing)
+  if (linear_grows (linear))
     slice_linear_abandon (linear);
   sli_arena_linear_run_cleanups (linear, mark.cleanups);
   if (linear->bump.chain.is_traced)
@@ -248,7 +248,8 @@ linear_is_fresh (const SliceLinear *linear)
   const Bump *bump = &linear->bump;
   return bump->chain.n_used == 1 && bump->current == 0
          && bump->left_bytes == 0 && sli_bump_at (bump) == sli_bump_start (bump)
-         && linear->stamp == linear->first && !linear->is_growing;
+         && linear->stamp == linear->first && !linear->is_growing
+         && bump->head.low != NULL;
 }
 
 size_t

@@ -33,7 +33,7 @@ enum
 void
 sli_arena_linear_require_still (const SliceLinear *linear)
 {
-  if (linear->is_growing)
+  if (linear->is_growing || linear->bump.head.low == NULL)
     sli_diag_abort (
         ARENA_MISUSE_GROWING,
         "linear arena %p: used while an object grows in it",
@@ -286,7 +286,7 @@ bool
 slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
 {
   linear_checked (linear);
-  if (object == NULL || linear->is_growing)
+  if (object == NULL || linear_grows (linear))
     return false;
   if (!linear_is_last (linear, object, size))
     return linear_free_dedicated (linear, object, size);

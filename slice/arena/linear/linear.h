@@ -44,6 +44,19 @@ linear_checked (const SliceLinear *linear)
   return (SliceLinear *) (uintptr_t) linear;
 }
 
+/* Hides an arena in which the inline code has started an object. */
+void sli_arena_linear_hide_growing (SliceLinear *linear);
+
+/* Returns true while an object grows.  The library sees one way of growing
+ * only: the arena is hidden. */
+static inline bool
+linear_grows (SliceLinear *linear)
+{
+  if (linear->bump.head.low == NULL)
+    sli_arena_linear_hide_growing (linear);
+  return linear->is_growing;
+}
+
 /* Reports misuse while an object grows. */
 void sli_arena_linear_require_still (const SliceLinear *linear);
 
