@@ -131,8 +131,10 @@ def slabs():
 
 
 def records():
-    for link in links(value("sli_registry")["records"]):
-        yield owner(link, "ThreadRecord", "link")
+    """Those of threads, then those that wait for one."""
+    for name in ("records", "parked"):
+        for link in links(value("sli_registry")[name]):
+            yield owner(link, "ThreadRecord", "link")
 
 
 def loaded_rounds(record, index):

@@ -123,6 +123,7 @@ noinst_LTLIBRARIES += \
 	%D%/magazine/adapt.h \
 	%D%/magazine/magazine.c \
 	%D%/magazine/magazine.h \
+	%D%/magazine/parked.c \
 	%D%/magazine/record-registry.h \
 	%D%/magazine/record-stats.c \
 	%D%/magazine/record-detach.c \

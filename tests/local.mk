@@ -86,9 +86,11 @@ depot_tests = %D%/test-depot
 
 magazine_tests = \
 	%D%/test-adapt \
-	%D%/test-magazine
+	%D%/test-magazine \
+	%D%/test-parked
 %C%_test_adapt_LDADD = $(magazine_test_libs)
 %C%_test_magazine_LDADD = $(magazine_test_libs)
+%C%_test_parked_LDADD = $(magazine_test_libs)
 
 # Tests of the layer alloc link the observers above it, too, for their figures.
 alloc_tests = \

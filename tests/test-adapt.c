@@ -562,6 +562,7 @@ test_thread_bound_of_others_magazines (void)
 {
   begin ();
   test_gang (25, leave_much, NULL);
+  sli_record_end_parked (0);
   g_assert_cmpuint (cached_bytes (), ==, 0);
   for (unsigned i = 1; i < N_CLASSES; i++)
     {

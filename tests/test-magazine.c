@@ -165,6 +165,7 @@ test_thread_end_flushes (void)
   begin ();
   test_gang (3, leave_everything, NULL);
   g_assert_cmpuint (sli_magazine_count_all (counts), ==, 0);
+  sli_record_end_parked (0);
   g_assert_cmpuint (cached_bytes (), ==, 0);
   g_assert_cmpuint (live_chunks (), ==, 0);
   g_assert_cmpuint (counts_of (CLASS).n_hits, >, 0);

@@ -29,7 +29,9 @@ enum
   SHUFFLED_SAMPLES = 16,
   SHUFFLED_NEAR = 12,
   SHUFFLED_NEAR_CHUNKS = 8,
-  SHUFFLED_APART = 4
+  SHUFFLED_APART = 4,
+  /* Smaller magazines are not worth a look. */
+  SHUFFLED_ROUNDS_MIN = 48
 };
 
 /* The rounds that magazines of a class can hold, by size.  Constant after
@@ -203,20 +205,23 @@ sli_depot_is_shuffled (const Magazine *magazine)
 {
   size_t chunk_bytes = sli_sizeclasses[magazine->class_index].chunk_bytes;
   size_t near_bytes = SHUFFLED_NEAR_CHUNKS * chunk_bytes;
+  unsigned stride = (magazine->n_rounds - 1) / SHUFFLED_SAMPLES;
   unsigned n_near = 0, n_neighbours = 0, n_up = 0;
 
-  if (magazine->n_rounds <= SHUFFLED_SAMPLES)
+  if (magazine->n_rounds < SHUFFLED_ROUNDS_MIN)
     return false;
   for (unsigned i = 0; i < SHUFFLED_SAMPLES; i++)
     {
-      unsigned at = 1 + (magazine->n_rounds - 2) * i / (SHUFFLED_SAMPLES - 1);
-      size_t step = (size_t) ((uintptr_t) magazine->slots[at + 1]
-                              - (uintptr_t) magazine->slots[at]);
+      void *const *pair = &magazine->slots[1 + i * stride];
+      size_t step = (size_t) ((uintptr_t) pair[1] - (uintptr_t) pair[0]);
+      bool is_near = step + near_bytes < 2 * near_bytes;
 
-      n_near += step + near_bytes < 2 * near_bytes;
+      if (!is_near && i - n_near == SHUFFLED_SAMPLES - SHUFFLED_NEAR)
+        return false;
+      n_near += is_near;
       n_neighbours += step == chunk_bytes || step == -chunk_bytes;
       n_up += step < near_bytes;
     }
-  return n_near >= SHUFFLED_NEAR && n_near - n_neighbours >= SHUFFLED_APART
+  return n_near - n_neighbours >= SHUFFLED_APART
          && n_up > 0 && n_up < n_near;
 }

@@ -1,6 +1,6 @@
 /* adapt.h - magazines grow and shrink with their use
  *
- * Layer: magazine.  Used by magazine.c alone, with the record entered.
+ * Layer: magazine.  Used by the layer's own files, with the record entered.
  * Design: chapter 6.
  *
  * Three things count: trips to the depot, exchanges of a thread's own two

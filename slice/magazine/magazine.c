@@ -91,6 +91,7 @@ review_classes (ThreadRecord *record)
       sli_adapt_consolidate (record);
       sli_record_leave (record);
     }
+  sli_record_review_parked (now_msec);
   sli_depot_upkeep ();
 }
 
@@ -582,5 +583,6 @@ sli_magazine_trim (uint64_t max_age_msec)
 {
   sli_magazine_flush (true);
   sli_magazine_detach_others ();
+  sli_record_end_parked (max_age_msec);
   return sli_depot_trim (max_age_msec);
 }

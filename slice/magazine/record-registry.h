@@ -1,7 +1,7 @@
 /* record-registry.h - all threads' records
  *
- * Layer: magazine.  Shared by record.c, record-detach.c and
- * record-stats.c alone.
+ * Layer: magazine.  Shared by record.c, record-detach.c, record-stats.c and
+ * parked.c alone.
  * Lock: sli_registry.lock (rank 60).
  * Design: chapters 6 and 9.
  *
@@ -21,6 +21,10 @@ typedef struct
   Lock lock;
   Link records;
   Link orphans;            /* records whose threads a fork left behind */
+  Link parked;             /* records of ended threads, for the next ones;
+                              latest first */
+  unsigned n_parked;       /* read without the lock */
+  uint64_t parked_seen_msec; /* when their age was last looked at; no lock */
   unsigned n_records;
   bool is_open;            /* a key exists, so the end of threads is noticed */
   bool may_be_inline;      /* no option keeps the inline code out */
@@ -47,6 +51,15 @@ class_has_chunks (const ClassCache *cache)
 /* Closes the gap where a trimmer has taken the lowest n_taken rounds.  The
  * owner's last inline call may have popped or pushed one after that. */
 void sli_record_reattach_class (ThreadRecord *record, unsigned class_index);
+/* Closes the gaps that trimmers left in a record's magazines.  The caller holds
+ * the registry's lock. */
+void sli_record_close_gaps (ThreadRecord *record);
+/* Flushes and frees a record that is in no list. */
+void sli_record_end (ThreadRecord *record, FlushKind kind);
+/* Takes a thread's record from the registry, and parks or ends it. */
+void sli_record_retire (ThreadRecord *record);
+/* Removes a parked record of the caller's shard; NULL: there is none. */
+ThreadRecord *sli_record_unpark (void);
 
 /* The most rounds that a magazine of this cache ever had. */
 static ALWAYS_INLINE uint32_t

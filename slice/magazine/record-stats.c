@@ -124,6 +124,7 @@ sli_magazine_count_all (MagazineCounts counts[N_CLASSES])
   sli_lock (sli_meta_lock ());
   records_count (&sli_registry.records, counts);
   records_count (&sli_registry.orphans, counts);
+  records_count (&sli_registry.parked, counts);
   sli_unlock (sli_meta_lock ());
   sli_unlock (&sli_registry.lock);
   return n_records;
@@ -175,28 +176,38 @@ sli_record_is_right (const ThreadRecord *record, unsigned class_index)
   return class_check (record, class_index) == NULL;
 }
 
-const char *
-sli_magazine_check (const void **where)
+static const char *
+records_check (const Link *records, const void **where)
 {
-  const char *broken = NULL;
-
-  sli_lock (&sli_registry.lock);
-  sli_lock (sli_meta_lock ());
-  LINK_EACH (link, &sli_registry.records)
+  LINK_EACH (link, records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
 
-      for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
+      for (unsigned i = 1; i < N_CLASSES; i++)
         {
-          broken = class_check (record, i);
+          const char *broken = class_check (record, i);
+
           *where = &record->caches[i];
+          if (broken != NULL)
+            return broken;
         }
-      if (broken == NULL && !sli_adapt_is_right (record))
-        {
-          broken = "M3";
-          *where = record;
-        }
+      *where = record;
+      if (!sli_adapt_is_right (record))
+        return "M3";
     }
+  return NULL;
+}
+
+const char *
+sli_magazine_check (const void **where)
+{
+  const char *broken;
+
+  sli_lock (&sli_registry.lock);
+  sli_lock (sli_meta_lock ());
+  broken = records_check (&sli_registry.records, where);
+  if (broken == NULL)
+    broken = records_check (&sli_registry.parked, where);
   sli_unlock (sli_meta_lock ());
   sli_unlock (&sli_registry.lock);
   return broken;
@@ -240,6 +251,7 @@ sli_magazine_each (MagazineVisit visit, void *data)
   sli_lock (sli_meta_lock ());
   records_each (&sli_registry.records, visit, data);
   records_each (&sli_registry.orphans, visit, data);
+  records_each (&sli_registry.parked, visit, data);
   sli_unlock (sli_meta_lock ());
   sli_unlock (&sli_registry.lock);
 }

@@ -128,15 +128,21 @@ sli_record_reattach_class (ThreadRecord *record, unsigned class_index)
   assert_slow (sli_record_is_right (record, class_index));
 }
 
+void
+sli_record_close_gaps (ThreadRecord *record)
+{
+  assert_held (&sli_registry.lock);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    sli_record_reattach_class (record, i);
+}
+
 /* The registry's lock keeps trimmers away.  Otherwise this could overwrite a
  * trimmer's `attention', or its pointer to the empty sentinel, and the trimmer
  * would take rounds of a running thread. */
 static void
 record_reattach (ThreadRecord *record)
 {
-  assert_held (&sli_registry.lock);
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    sli_record_reattach_class (record, i);
+  sli_record_close_gaps (record);
   if (sli_record_options.is_inline)
     STORE (&slice_tls_v1, &record->fast);
   STORE (&record->attention, 0);
@@ -166,29 +172,43 @@ record_register (ThreadRecord *record)
   sli_unlock (&sli_registry.lock);
 }
 
-static ThreadRecord *
-record_new (void)
+/* A record without magazines; NULL: no memory. */
+COMMON_TEXT static ThreadRecord *
+record_make (void)
 {
-  ThreadRecord *record
-      = sli_registry.is_open ? sli_meta_alloc (sizeof *record) : NULL;
+  ThreadRecord *record = sli_meta_alloc (sizeof *record);
 
   if (record == NULL)
     return NULL;
   memset (record, 0, sizeof *record);
   record->fast = record_none.fast;
   link_init (&record->link);
-  record->tls = &slice_tls_v1;
-  sli_asleep_init (&record->asleep);
   /* Modes with inline code pick nothing at random. */
   if (!sli_registry.may_be_inline)
     sli_os_random (&record->random, sizeof record->random);
   record->random |= 1;
   record->tick_msec = sli_os_clock_msec ();
+  return record;
+}
+
+/* A parked record keeps its magazines, and its tick: else the magazines of
+ * short threads would never shrink. */
+COMMON_TEXT static ThreadRecord *
+record_new (void)
+{
+  ThreadRecord *record = NULL;
+
+  if (sli_registry.is_open && (record = sli_record_unpark ()) == NULL)
+    record = record_make ();
+  if (record == NULL)
+    return NULL;
+  record->tls = &slice_tls_v1;
+  sli_asleep_init (&record->asleep);
   /* sli_tls_watch() may allocate slices. */
   self = RECORD_NONE;
   if (!sli_tls_watch (record))
     {
-      sli_meta_free (record, sizeof *record);
+      sli_record_end (record, FLUSH_TO_DEPOT);
       return NULL;
     }
   if (sli_record_options.checks_reentry)
@@ -323,23 +343,17 @@ sli_magazine_flush (bool to_slabs)
 
 /* --- a thread's end ------------------------------------------------------ */
 
-/* Keeps the counts of a thread that ends. */
-static void
-counts_keep (const ThreadRecord *record)
+COMMON_TEXT void
+sli_record_end (ThreadRecord *record, FlushKind kind)
 {
-  assert_held (&sli_registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
-    {
-      MagazineCounts *ended = &sli_registry.ended[i];
-      const ClassCache *cache = &record->caches[i];
-
-      ended->n_hits += cache->n_hits;
-      ended->n_grown += cache->n_grown;
-      ended->n_shrunk += cache->n_shrunk;
-      ended->rounds_peak
-          = (uint32_t) max_size (ended->rounds_peak,
-                                 record_rounds_peak (cache, i));
-    }
+    if (class_has_chunks (&record->caches[i]))
+      {
+        sli_record_reattach_class (record, i);
+        sli_record_flush_class (record, i, kind);
+        quarantine_end (&record->caches[i]);
+      }
+  sli_meta_free (record, sizeof *record);
 }
 
 /* The thread's key destructor.  It first unsets the record, so that later
@@ -348,41 +362,11 @@ COMMON_TEXT static void
 self_end (void *value)
 {
   ThreadRecord *record = value;
-  bool is_last;
 
   assert_here (record->tls == &slice_tls_v1 && self == record);
   STORE (&slice_tls_v1, &sli_record_sentinel);
   self = RECORD_NONE;
-  sli_lock (&sli_registry.lock);
-  assert_here (sli_registry.n_records > 0);
-  link_remove (&record->link);
-  STORE (&sli_registry.n_records, sli_registry.n_records - 1);
-  is_last = sli_registry.n_records == 0;
-  counts_keep (record);
-  sli_unlock (&sli_registry.lock);
-  /* No other thread can find it now. */
-  for (unsigned i = 1; i < N_CLASSES; i++)
-    if (class_has_chunks (&record->caches[i]))
-      {
-        sli_record_reattach_class (record, i);
-        sli_record_flush_class (record, i, FLUSH_TO_DEPOT);
-        quarantine_end (&record->caches[i]);
-      }
-  sli_meta_free (record, sizeof *record);
-  if (is_last && LOAD (&sli_registry.awaits_end))
-    {
-      COUNT_UP_SHARED (&sli_registry.n_last_ends, 1);
-      sli_os_wake_word (&sli_registry.n_last_ends);
-    }
-}
-
-uint32_t
-sli_magazine_await_end (uint32_t n_seen, unsigned msec)
-{
-  STORE (&sli_registry.awaits_end, true);
-  if (LOAD (&sli_registry.n_last_ends) == n_seen)
-    sli_os_wait_word (&sli_registry.n_last_ends, n_seen, msec);
-  return LOAD (&sli_registry.n_last_ends);
+  sli_record_retire (record);
 }
 
 COMMON_TEXT void
@@ -407,6 +391,7 @@ sli_record_init (bool is_inline, bool checks_reentry)
   record_beginning.call = CALL_IN;
   link_init (&sli_registry.records);
   link_init (&sli_registry.orphans);
+  link_init (&sli_registry.parked);
 }
 
 /* --- fork ---------------------------------------------------------------- */

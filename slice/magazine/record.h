@@ -86,6 +86,8 @@ typedef struct
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when the last tick was */
   size_t accounted_bytes; /* that its magazines may hold, by size */
+  uint64_t parked_msec;  /* when its thread ended, while it is parked */
+  uint8_t shard;         /* where that was */
 } ThreadRecord;
 
 typedef struct
@@ -236,5 +238,10 @@ typedef enum
 /* Flushes both magazines of a class and its quarantine. */
 void sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                              FlushKind kind);
+
+/* Ends the records that were parked for max_age_msec (parked.c). */
+void sli_record_end_parked (uint64_t max_age_msec);
+/* The same, now and then, for those that were parked for a working set. */
+void sli_record_review_parked (uint64_t now_msec);
 
 #endif
