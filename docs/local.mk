@@ -27,6 +27,7 @@ dist_design_DATA = \
 	%D%/design/12-rejected-ideas.md \
 	%D%/design/13-tracing.md \
 	%D%/design/14-heap.md \
+	%D%/design/15-advice.md \
 	%D%/design/abi.md \
 	%D%/design/benchmark.md \
 	%D%/design/bibliography.md \
@@ -54,10 +55,12 @@ dist_decisions_DATA = \
 	%D%/decisions/0013-one-of-each.md \
 	%D%/decisions/0015-two-threads-in-one-tree.md \
 	%D%/decisions/0016-where-the-rust-crate-lies.md \
-	%D%/decisions/0017-two-linear-allocators.md
+	%D%/decisions/0017-two-linear-allocators.md \
+	%D%/decisions/0018-advice-is-a-library-of-its-own.md
 decisionsdir = $(docdir)/decisions
 
 dist_results_DATA = \
+	%D%/results/advice.txt \
 	%D%/results/arena-counts.txt \
 	%D%/results/arenas.txt \
 	%D%/results/clients.txt \

@@ -48,8 +48,10 @@ endif
 %C%_libslice_malloc_la_SOURCES = \
 	%D%/malloc.c \
 	%D%/malloc-calls.h \
+	%D%/malloc-delete.c \
 	%D%/malloc-info.c \
 	%D%/malloc-new.c \
+	%D%/malloc-new.h \
 	%D%/malloc-next.c \
 	%D%/malloc-next.h
 # The compiler must not know what these functions do, or it would make calloc()
@@ -65,6 +67,50 @@ endif
 # Not -Bsymbolic: a form of operator new calls another by its name, and that may
 # be the program's own.
 %C%_libslice_malloc_la_LDFLAGS = \
+	-no-undefined \
+	-avoid-version \
+	-shared \
+	$(SLICE_DROPIN_LDFLAGS) \
+	$(SLICE_LIB_LDFLAGS:-Wl,-Bsymbolic=)
+
+# libslice-advice is for LD_PRELOAD (slice-run --advice): it serves the calls of
+# some sites and passes all others on.
+if WITH_SHARED
+lib_LTLIBRARIES += %D%/libslice-advice.la
+endif
+advice_sources = \
+	%D%/advice/advice.h \
+	%D%/advice/advice-chunks.c \
+	%D%/advice/advice-chunks.h \
+	%D%/advice/advice-file.c \
+	%D%/advice/advice-modules.c \
+	%D%/advice/advice-modules.h \
+	%D%/advice/advice-region.c \
+	%D%/advice/advice-region.h \
+	%D%/advice/advice-say.c \
+	%D%/advice/advice-say.h \
+	%D%/advice/advice-sites.c \
+	%D%/advice/advice-sites.h \
+	%D%/advice/advice-start.c \
+	%D%/advice/advice-start.h
+%C%_libslice_advice_la_SOURCES = \
+	$(advice_sources) \
+	%D%/advice/advice-malloc.c \
+	%D%/advice/advice-new.c \
+	%D%/malloc-calls.h \
+	%D%/malloc-delete.c \
+	%D%/malloc-new.h \
+	%D%/malloc-next.c \
+	%D%/malloc-next.h
+%C%_libslice_advice_la_CFLAGS = \
+	$(slice_cflags) \
+	$(SLICE_DROPIN_CFLAGS) \
+	-fno-builtin
+%C%_libslice_advice_la_LIBADD = \
+	slice/libslice.la \
+	$(SLICE_THREAD_LIBS) \
+	$(SLICE_DL_LIBS)
+%C%_libslice_advice_la_LDFLAGS = \
 	-no-undefined \
 	-avoid-version \
 	-shared \

@@ -1,4 +1,4 @@
-/* malloc-new.c - operator new and operator delete
+/* malloc-new.c - operator new
  *
  * Layer: dropin.  All forms are here, since a program may be linked with
  * another malloc that has all, and neither must free blocks of the other.  A
@@ -10,52 +10,19 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE
 #include "config.h"
 
 #include "malloc-calls.h"
-#include "malloc-next.h"
+#include "malloc-new.h"
 
-#include <dlfcn.h>
-#include <stdbool.h>
 #include <stdlib.h>
-
-/* Returns true if operator new is ours and not the program's.  (Compilers
- * treat an alias as the function itself, so addresses alone do not tell.) */
-static bool
-new_is_ours (void)
-{
-  enum { UNKNOWN, OURS, OTHERS };
-  static int answer;
-
-  if (UNLIKELY (LOAD (&answer) == UNKNOWN))
-    {
-      Dl_info found, here;
-      bool is_ours = dladdr ((void *) (uintptr_t) sli_new, &found) != 0
-                     && dladdr (&answer, &here) != 0
-                     && found.dli_fbase == here.dli_fbase;
-
-      STORE (&answer, is_ours ? OURS : OTHERS);
-    }
-  return LOAD (&answer) == OURS;
-}
-
-/* The same operator of the next library, by its mangled name. */
-#define NEXT(mangled, parameters, arguments)                                  \
-  __extension__ ({                                                            \
-    void *(*next_) parameters;                                                \
-    *(void **) &next_ = sli_malloc_next_function (mangled);                   \
-    if (next_ == NULL)                                                        \
-      abort ();                                                               \
-    next_ arguments;                                                          \
-  })
 
 /* --- forms that throw ---------------------------------------------------- */
 
 COLD static void *
 new_failed (size_t size)
 {
-  return NEXT ("_Znw" CXX_SIZE, (size_t), (size));
+  return NEXT_NEW ("_Znw" CXX_SIZE, (size_t), (size));
 }
 
 void *
@@ -78,7 +45,7 @@ sli_new_aligned (size_t size, size_t alignment)
   void *block = aligned_alloc (alignment, size);
 
   return LIKELY (block != NULL) ? block
-                                : NEXT ("_Znw" CXX_SIZE CXX_ALIGN,
+                                : NEXT_NEW ("_Znw" CXX_SIZE CXX_ALIGN,
                                         (size_t, size_t), (size, alignment));
 }
 
@@ -95,11 +62,11 @@ sli_new_array_aligned (size_t size, size_t alignment)
 void *
 sli_new_nothrow (size_t size, const void *nothrow)
 {
-  void *block = new_is_ours () ? malloc (size) : NULL;
+  void *block = sli_new_is_ours () ? malloc (size) : NULL;
 
   return LIKELY (block != NULL)
              ? block
-             : NEXT ("_Znw" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
+             : NEXT_NEW ("_Znw" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
                      (size, nothrow));
 }
 
@@ -112,11 +79,11 @@ sli_new_array_nothrow (size_t size, const void *nothrow)
 void *
 sli_new_aligned_nothrow (size_t size, size_t alignment, const void *nothrow)
 {
-  void *block = new_is_ours () ? aligned_alloc (alignment, size) : NULL;
+  void *block = sli_new_is_ours () ? aligned_alloc (alignment, size) : NULL;
 
   return LIKELY (block != NULL)
              ? block
-             : NEXT ("_Znw" CXX_SIZE CXX_ALIGN CXX_NOTHROW,
+             : NEXT_NEW ("_Znw" CXX_SIZE CXX_ALIGN CXX_NOTHROW,
                      (size_t, size_t, const void *),
                      (size, alignment, nothrow));
 }
@@ -127,24 +94,3 @@ sli_new_array_aligned_nothrow (size_t size, size_t alignment,
 {
   return sli_new_aligned_nothrow (size, alignment, nothrow);
 }
-
-/* --- delete -------------------------------------------------------------- */
-
-void
-sli_delete (void *block)
-{
-  free (block);
-}
-
-void
-sli_delete_aligned (void *block)
-{
-  free (block);
-}
-
-#define DEFINE_DELETE(name, mangled, calls)                                   \
-  void name (void *block)                                                     \
-  {                                                                           \
-    calls (block);                                                            \
-  }
-OPERATORS_DELETE (DEFINE_DELETE)

@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include "malloc-calls.h"
 #include "malloc-next.h"
 
 #include "base/align.h"
@@ -160,7 +161,7 @@ next_realloc (void *block, size_t size)
 
   if (bytes == 0)
     return next_is_found () ? next.realloc (block, size) : NULL;
-  moved = slice_heap_alloc (size);
+  moved = malloc (size); /* ours */
   return moved == NULL ? NULL
                        : memcpy (moved, block, size < bytes ? size : bytes);
 }

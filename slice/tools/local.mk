@@ -29,12 +29,17 @@ endif
 	%D%/trace/analyse/classify.h \
 	%D%/trace/analyse/classify-numbers.c \
 	%D%/trace/analyse/classify-numbers.h \
+	%D%/trace/apply/apply.c \
+	%D%/trace/apply/apply.h \
+	%D%/trace/apply/apply-paths.c \
+	%D%/trace/apply/apply-regions.c \
 	%D%/trace/command/advice.c \
 	%D%/trace/command/advice.h \
 	%D%/trace/command/advice-write.c \
 	%D%/trace/command/command-line.c \
 	%D%/trace/command/command-line.h \
 	%D%/trace/command/command-advise.c \
+	%D%/trace/command/command-apply.c \
 	%D%/trace/command/command-compare.c \
 	%D%/trace/command/command-diff.c \
 	%D%/trace/command/command-dump.c \
@@ -107,6 +112,8 @@ endif
 	%D%/trace/report/report-svg.c \
 	%D%/trace/report/report-text.c \
 	%D%/trace/report/report.h \
+	%D%/trace/sites/frames.c \
+	%D%/trace/sites/frames.h \
 	%D%/trace/sites/names.c \
 	%D%/trace/sites/names.h \
 	%D%/trace/sites/sites.c \

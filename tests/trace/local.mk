@@ -2,8 +2,11 @@
 #
 # SPDX-License-Identifier: MIT
 
-trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
+trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patterns \
 	%D%/test-resample %D%/test-trace-file
+%C%_test_advice_file_SOURCES = %D%/test-advice-file.c \
+	slice/dropin/advice/advice-file.c
+%C%_test_advice_file_LDADD = $(GLIB_LIBS)
 %C%_test_json_SOURCES = %D%/test-json.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_json_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
@@ -25,7 +28,7 @@ trace_tests = %D%/test-arenas %D%/test-json %D%/test-patterns \
 %C%_json_get_SOURCES = %D%/json-get.c
 %C%_json_get_LDADD = slice/tools/libtrace.la
 
-trace_scripts = %D%/test-answers.sh %D%/test-headers.sh \
+trace_scripts = %D%/test-answers.sh %D%/test-apply.sh %D%/test-headers.sh \
 	%D%/test-hooks.sh %D%/test-options.sh \
 	%D%/test-limits.sh %D%/test-pins.sh \
 	%D%/test-record.sh \
@@ -45,6 +48,9 @@ EXTRA_DIST += \
 	%D%/clients/answers-cxx.cc \
 	%D%/clients/answers-lib.c \
 	%D%/clients/answers-lib.h \
+	%D%/clients/applied.c \
+	%D%/clients/applied-cxx.cc \
+	%D%/clients/applied-plugin.c \
 	%D%/clients/before-after.c \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \

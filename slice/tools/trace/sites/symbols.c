@@ -185,8 +185,8 @@ name_tidy (const Symbols *symbols, const char *raw)
   return name;
 }
 
-static const ReadModule *
-module_of (const Symbols *symbols, uint64_t pc)
+const ReadModule *
+sli_symbols_module (const Symbols *symbols, uint64_t pc)
 {
   uint64_t address = pc & TRACE_PC_MASK;
   for (size_t i = 0; i < symbols->reader->n_modules; i++)
@@ -454,6 +454,13 @@ loaded_module (Symbols *symbols, uint32_t tag, uint64_t address)
              : dwfl_addrmodule (symbols->sets[tag], address);
 }
 
+Dwfl_Module *
+sli_symbols_loaded (Symbols *symbols, uint64_t pc)
+{
+  return loaded_module (symbols, (uint32_t)(pc >> TRACE_PC_BITS),
+                        (pc & TRACE_PC_MASK) - 1);
+}
+
 uint64_t
 sli_symbols_start (Symbols *symbols, uint64_t pc)
 {
@@ -530,7 +537,7 @@ symbol_fill (Symbols *symbols, Symbol *symbol, uint64_t pc)
   /* a return address may be the next function's first: one back is within
    * the call */
   uint64_t address = (pc & TRACE_PC_MASK) - 1;
-  const ReadModule *module = module_of (symbols, pc);
+  const ReadModule *module = sli_symbols_module (symbols, pc);
   if (module == NULL)
     {
       symbol->function

@@ -37,6 +37,10 @@ bool sli_symbols_own (Symbols *symbols, const char *expression);
 /* The start of a pc's function, the same for each pc within it; 0 if
  * unknown. */
 uint64_t sli_symbols_start (Symbols *symbols, uint64_t pc);
+/* The module of a pc as it was recorded; NULL: none. */
+const ReadModule *sli_symbols_module (const Symbols *symbols, uint64_t pc);
+/* The same, if its file is still there, for libdwfl; NULL: it is not. */
+struct Dwfl_Module *sli_symbols_loaded (Symbols *symbols, uint64_t pc);
 /* The symbol of a node's pc; never NULL, valid until sli_symbols_free(). */
 const Symbol *sli_symbols_find (Symbols *symbols, uint64_t pc);
 

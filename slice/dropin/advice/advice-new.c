@@ -1,0 +1,61 @@
+/* advice-new.c - operator new, for a program with advice
+ *
+ * Layer: dropin.  The C++ library's operators would hide who calls.  Aligned
+ * forms are theirs: they call aligned_alloc() of the next malloc.  If the
+ * program has an operator new of its own, all forms are that one's, as the C++
+ * library defines them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include "dropin/advice/advice-start.h"
+#include "dropin/malloc-calls.h"
+#include "dropin/malloc-new.h"
+
+#include <stdlib.h>
+
+void *
+sli_new (size_t size)
+{
+  void *block = ADVICE_ALLOC (size);
+
+  if (UNLIKELY (block == NULL))
+    block = sli_malloc_next.alloc (size);
+  return LIKELY (block != NULL) ? block
+                                : NEXT_NEW ("_Znw" CXX_SIZE, (size_t), (size));
+}
+
+void *
+sli_new_array (size_t size)
+{
+  void *block = sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL;
+
+  if (block == NULL && sli_new_is_ours ())
+    block = sli_malloc_next.alloc (size);
+  return LIKELY (block != NULL) ? block
+                                : NEXT_NEW ("_Zna" CXX_SIZE, (size_t), (size));
+}
+
+void *
+sli_new_nothrow (size_t size, const void *nothrow)
+{
+  void *block = sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL;
+
+  return LIKELY (block != NULL)
+             ? block
+             : NEXT_NEW ("_Znw" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
+                         (size, nothrow));
+}
+
+void *
+sli_new_array_nothrow (size_t size, const void *nothrow)
+{
+  void *block = sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL;
+
+  return LIKELY (block != NULL)
+             ? block
+             : NEXT_NEW ("_Zna" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
+                         (size, nothrow));
+}

@@ -1,0 +1,176 @@
+/* advice-sites.c - which site a call comes from
+ *
+ * Layer: dropin.  The advice has places in modules.  As modules are loaded,
+ * they become addresses, in a hash table from parent and address to node.  A
+ * new table replaces the old one, which stays, since readers have no lock;
+ * that is a few times in a run.
+ *
+ * A wrong match would cost memory only: free() does not depend on sites.
+ *
+ * Design: chapter 15.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include "dropin/advice/advice-modules.h"
+#include "dropin/advice/advice-sites.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+uint64_t sli_sites_cache[1 << SITES_CACHE_BITS];
+
+typedef struct
+{
+  size_t n_slots; /* a power of two */
+  uint16_t nodes[];
+} EdgeTable;
+
+static struct
+{
+  Advice *advice;
+  EdgeTable *table; /* NULL: none yet */
+  bool is_busy;     /* a thread renews it */
+} sites;
+
+/* --- the table ----------------------------------------------------------- */
+
+static inline size_t
+edge_home (const EdgeTable *table, unsigned parent, uint64_t pc)
+{
+  uint64_t key = pc ^ (uint64_t) parent << 48;
+
+  return (size_t) (key * SITES_HASH >> 32) & (table->n_slots - 1);
+}
+
+/* The child of a node with this address; 0: none. */
+static inline unsigned
+edge_find (const EdgeTable *table, unsigned parent, uint64_t pc)
+{
+  size_t at = edge_home (table, parent, pc);
+  unsigned node;
+
+  for (; (node = table->nodes[at]) != 0; at = (at + 1) & (table->n_slots - 1))
+    if (sites.advice->nodes[node].parent == parent
+        && LOAD (&sites.advice->nodes[node].pc) == pc)
+      break;
+  return node;
+}
+
+static void
+edge_add (EdgeTable *table, unsigned node)
+{
+  const AdviceNode *added = &sites.advice->nodes[node];
+  size_t at = edge_home (table, added->parent, added->pc);
+
+  while (table->nodes[at] != 0)
+    at = (at + 1) & (table->n_slots - 1);
+  table->nodes[at] = (uint16_t) node;
+}
+
+/* Sets the addresses of the nodes, and replaces the table. */
+static void
+table_make (void)
+{
+  Advice *advice = sites.advice;
+  size_t n_slots = 16;
+  EdgeTable *table;
+
+  while (n_slots < 2 * (size_t) advice->n_nodes)
+    n_slots *= 2;
+  table = mmap (NULL, sizeof *table + n_slots * sizeof table->nodes[0],
+                PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (table == MAP_FAILED)
+    return;
+  table->n_slots = n_slots;
+  for (unsigned i = 1; i < advice->n_nodes; i++)
+    {
+      uint64_t bias;
+      bool loaded = sli_advice_module_bias (advice->nodes[i].module, &bias);
+
+      STORE (&advice->nodes[i].pc,
+             loaded ? bias + advice->nodes[i].offset : 0);
+      if (loaded)
+        edge_add (table, i);
+    }
+  STORE_RELEASE (&sites.table, table);
+  for (size_t i = 0; i < 1 << SITES_CACHE_BITS; i++)
+    STORE (&sli_sites_cache[i], 0);
+}
+
+/* Looks which modules are loaded; false: another thread is doing so. */
+static bool
+sites_renew (void)
+{
+  bool is_busy = false;
+
+  if (!__atomic_compare_exchange_n (&sites.is_busy, &is_busy, true, false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    return false;
+  /* The loader's lock is taken within, and its holder may call malloc: so
+   * nobody waits for us. */
+  if (sli_advice_modules_scan ())
+    table_make ();
+  STORE_RELEASE (&sites.is_busy, false);
+  return true;
+}
+
+/* --- lookups ------------------------------------------------------------- */
+
+NOINLINE unsigned
+sli_sites_miss (uintptr_t pc)
+{
+  const EdgeTable *table;
+  uint64_t entry;
+
+  if (LOAD_ACQUIRE (&sites.table) == NULL
+      || (!sli_advice_module_has (pc) && !sites_renew ()))
+    return 0;
+  table = LOAD_ACQUIRE (&sites.table);
+  entry = edge_find (table, 0, pc);
+  STORE (&sli_sites_cache[sites_home (pc)],
+         (uint64_t) pc << SITES_NODE_BITS | entry);
+  return (unsigned) entry;
+}
+
+unsigned
+sli_sites_find (unsigned node, const char *frame)
+{
+  const EdgeTable *table = LOAD_ACQUIRE (&sites.table);
+  unsigned site = 0;
+
+  while (node != 0)
+    {
+      const AdviceNode *at = &sites.advice->nodes[node];
+      uintptr_t outer;
+
+      if (at->site != 0)
+        site = at->site;
+      if (at->outer_at == 0)
+        break;
+      memcpy (&outer, frame + at->outer_at - sizeof outer, sizeof outer);
+      node = edge_find (table, node, outer);
+    }
+  return site;
+}
+
+void
+sli_sites_begin (Advice *advice, const char *path)
+{
+  sites.advice = advice;
+  sli_advice_modules_begin (advice, path);
+  sites_renew ();
+}
+
+void
+sli_sites_renew (void)
+{
+  if (LOAD_ACQUIRE (&sites.table) != NULL)
+    sites_renew ();
+}
+
+void
+sli_sites_fork (void)
+{
+  STORE (&sites.is_busy, false);
+}

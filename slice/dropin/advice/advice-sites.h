@@ -1,0 +1,67 @@
+/* advice-sites.h - which site a call comes from
+ *
+ * Layer: dropin.  By the return address, and the return addresses of the
+ * frames around it where a site needs them.  A node of the advice's tree is
+ * found by its parent and its address.
+ *
+ * Locks: none.  Whoever finds the table of modules old renews it, unless
+ * another thread does; this one goes on without advice.
+ *
+ * Design: chapter 15.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_DROPIN_ADVICE_SITES_H
+#define SLI_DROPIN_ADVICE_SITES_H
+
+#include "dropin/advice/advice.h"
+
+#include "port/compiler.h"
+
+enum
+{
+  SITES_CACHE_BITS = 13,
+  SITES_NODE_BITS = 16
+};
+
+/* What callers of malloc lead to: the address above, the node below; node 0:
+ * to no advice. */
+extern uint64_t sli_sites_cache[1 << SITES_CACHE_BITS]
+    __attribute__ ((visibility ("hidden")));
+
+/* The golden ratio: its products mix the upper bits (Knuth, volume 3, 6.4). */
+#define SITES_HASH UINT64_C (0x9E3779B97F4A7C15)
+
+static inline size_t
+sites_home (uint64_t pc)
+{
+  return (size_t) (pc * SITES_HASH >> (64 - SITES_CACHE_BITS));
+}
+
+/* Looks up an address that is not in the cache, and puts it there. */
+unsigned sli_sites_miss (uintptr_t pc);
+
+/* The node of a call from an address; 0: no advice begins there. */
+static ALWAYS_INLINE unsigned
+sites_node (const void *return_address)
+{
+  uint64_t pc = (uintptr_t) return_address;
+  uint64_t entry = LOAD (&sli_sites_cache[sites_home (pc)]);
+
+  return LIKELY (entry >> SITES_NODE_BITS == pc)
+             ? (unsigned) (entry & ((1 << SITES_NODE_BITS) - 1))
+             : sli_sites_miss ((uintptr_t) pc);
+}
+
+/* The site of a stack that begins with a node, plus 1; 0: none.
+ *
+ * frame  the stack pointer of malloc's caller after the call
+ */
+unsigned sli_sites_find (unsigned node, const char *frame);
+
+/* Begins with advice from a file, whose name is for messages. */
+void sli_sites_begin (Advice *advice, const char *path);
+/* Another module may lie where one was. */
+void sli_sites_renew (void);
+/* After fork(): no other thread renews the table. */
+void sli_sites_fork (void);
+
+#endif

@@ -1,0 +1,60 @@
+/* apply.h - advice for the unchanged program, as slice-run --advice follows it
+ *
+ * Tools.  apply-regions.c replays each site on regions as libslice-advice has
+ * them; apply-paths.c finds the stacks by which a site is known; apply.c
+ * chooses and writes.
+ *
+ * Design: chapter 15.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_APPLY_APPLY_H
+#define SLI_TRACE_APPLY_APPLY_H
+
+#include "tools/trace/profile/profile-parts.h"
+
+/* As in slice/dropin/advice: what a region is, and how much a file may have. */
+#define APPLY_CHUNK_BYTES 32768u
+#define APPLY_BLOCK_BYTES_MAX 4096u
+#define APPLY_SITES_MAX 1024u
+#define APPLY_FRAMES_MAX 16383u
+#define APPLY_MODULES_MAX 256u
+
+/* A site on its region.  Only calls of malloc, calloc and new count. */
+typedef struct
+{
+  uint64_t n_blocks, bytes;
+  uint64_t malloc_bytes, malloc_peak; /* with malloc's rounding and header */
+  uint64_t region_bytes, region_peak;
+  uint64_t largest;
+} ApplySite;
+
+/* Reads the trace once more; by result.  *by_node gets the blocks by node.  The
+ * caller frees both. */
+ApplySite *sli_apply_regions (Profile *profile, const ProfileOptions *options,
+                              uint64_t **by_node);
+
+/* A frame that is one of a path, as a node of a tree. */
+typedef struct
+{
+  uint64_t pc;
+  uint32_t parent;
+  uint32_t result; /* whose blocks have passed; SITE_NONE: several's */
+  bool ends;       /* a path of the result */
+} PathNode;
+
+typedef struct
+{
+  PathNode *nodes; /* node 0 is the root */
+  uint32_t n, capacity;
+  Table by_key;
+} Paths;
+
+/* The shortest stacks that tell each site from all others. */
+void sli_apply_paths (Paths *paths, const Profile *profile,
+                      const uint64_t *by_node);
+
+/* Writes the advice; returns the sites.  all: a region for each site, whatever
+ * that takes. */
+uint32_t sli_apply_write (Profile *profile, const ApplySite *sites,
+                          const Paths *paths, bool all, FILE *file);
+
+#endif

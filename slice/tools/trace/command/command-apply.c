@@ -1,0 +1,69 @@
+/* command-apply.c - slice-trace apply: advice for slice-run --advice
+ *
+ * Tools.  Design: chapter 15.  SPDX-License-Identifier: MIT
+ */
+#include "command-line.h"
+#include "commands.h"
+#include "tools/trace/apply/apply.h"
+#include <stdlib.h>
+
+static uint64_t
+blocks_sum (const Profile *profile, const ApplySite *sites)
+{
+  uint64_t n = 0;
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    n += sites[i].n_blocks;
+  return n;
+}
+
+static int
+apply_run (Profile *profile, const ProfileOptions *options, bool all,
+           const char *path)
+{
+  uint64_t *by_node;
+  ApplySite *sites = sli_apply_regions (profile, options, &by_node);
+  Paths paths = { 0 };
+  if (blocks_sum (profile, sites) > 0)
+    sli_apply_paths (&paths, profile, by_node);
+  FILE *file = sli_file_begin (path);
+  uint32_t n = sli_apply_write (profile, sites, &paths, all, file);
+  bool good = sli_file_end (file, path);
+  if (n == 0)
+    sli_tool_say ("no site would gain: the advice is empty");
+  free (paths.nodes);
+  sli_table_free (&paths.by_key);
+  free (by_node);
+  free (sites);
+  return good ? TOOL_OK : TOOL_FAILED;
+}
+
+int
+sli_command_apply (int argc, char **argv)
+{
+  TraceOptions trace;
+  const char *output = "-";
+  bool all = false;
+  const ToolOption table[]
+      = { OPTION (TEXT, NULL, 'o', &output, "FILE",
+                  "The advice, for slice-run --advice"),
+          OPTION (FLAG, "all", 0, &all, NULL,
+                  "A region for each site, also where it takes more memory"),
+          { 0 } };
+  const CommandLine line
+      = { .words = "TRACE",
+          .help = "Advice that slice-run --advice follows in the unchanged "
+                  "program.",
+          .options = table,
+          .trace = &trace,
+          .least = 1,
+          .most = 1 };
+  sli_trace_options_init (&trace, 0);
+  sli_command_line (&line, &argc, &argv);
+  sli_file_check (output);
+  Profile *profile = sli_profile_new (argv[0], &trace.profile);
+  if (profile->totals.n_allocs == 0)
+    sli_tool_exit (TOOL_NO_EVENTS, "%s: no allocations in it", argv[0]);
+  int code = apply_run (profile, &trace.profile, all, output);
+  sli_profile_free (profile);
+  return code;
+}
