@@ -19,7 +19,9 @@ cat > "$temporary/none.c" <<'END'
 int main (void) { return 0; }
 END
 cat > "$temporary/fork.c" <<'END'
+#include <slice/heap.h>
 #include <slice/libslice.h>
+#include <slice/ralloc.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +29,8 @@ static void use (void)
 {
   for (int i = 1; i < 3000; i++)
     slice_free1 (i, slice_alloc (i));
+  slice_heap_free (slice_heap_alloc (1000));
+  ralloc_free (ralloc_context (NULL));
   slice_trim (0);
 }
 static void *work (void *data)
