@@ -263,9 +263,9 @@ freeze_with_variable (void)
   int64_t value;
 
   set_variable (variable_of_child);
-  slice_get_option (SLICE_OPTION_COUNT, &value); /* says nothing */
+  slice_get_option (SLICE_OPTION_COUNT, &value); /* says it once */
   sli_option_freeze ();
-  sli_option_freeze (); /* says it once */
+  sli_option_freeze ();
   for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
     g_assert_cmpint (value_of (rows[i].option), ==, rows[i].initial);
 }
@@ -393,6 +393,30 @@ test_help_as_switch (void)
 }
 
 static void
+ask_with_variable (void)
+{
+  int64_t value;
+
+  set_variable (variable_of_child);
+  slice_get_option (SLICE_OPTION_COUNT, &value);
+  slice_get_option (SLICE_OPTION_CHECKED, &value);
+}
+
+/* A program that only asks has the messages, too. */
+static void
+test_asked_only (void)
+{
+  char *said;
+
+  variable_of_child = "nonsense";
+  said = test_said_by (ask_with_variable);
+  g_assert_cmpstr (said, ==,
+                   "slice: warning 130: SLICE_OPTIONS: unknown option "
+                   "'nonsense' is ignored (SLICE_OPTIONS=help lists all)\n");
+  g_free (said);
+}
+
+static void
 test_help (void)
 {
   char *said;
@@ -474,6 +498,7 @@ main (int argc, char **argv)
   test_add ("/slice/option/bad-variables", test_bad_variables);
   test_add_fresh ("/slice/option/good-beside-bad", test_good_beside_bad);
   test_add ("/slice/option/help", test_help);
+  test_add ("/slice/option/asked-only", test_asked_only);
   test_add ("/slice/option/help-as-switch", test_help_as_switch);
   test_add_fresh ("/slice/option/threads", test_threads);
   return g_test_run ();

@@ -116,6 +116,7 @@ static struct
   bool freezing;                   /* too late for changes: the environment is
                                       being read */
   bool frozen;                     /* all values are final */
+  bool said;                       /* the messages are written */
   const void *source;              /* the caller's own page source */
   int64_t values[SLICE_N_OPTIONS]; /* by SliceOption */
 } options;
@@ -445,6 +446,14 @@ options_copy (int64_t *values)
   sli_unlock (&option_lock);
 }
 
+/* Returns true if messages about the environment were written; they are
+ * written once, by the first that reads it. */
+COMMON_TEXT static bool
+options_are_said (void)
+{
+  return __atomic_exchange_n (&options.said, true, __ATOMIC_RELAXED);
+}
+
 COMMON_TEXT void
 sli_option_freeze (void)
 {
@@ -458,7 +467,7 @@ sli_option_freeze (void)
   sli_unlock (&option_lock);
   options_copy (values);
   SCHEDULE_POINT ("options are frozen");
-  read_environment (values, false); /* may write: no lock is held */
+  read_environment (values, options_are_said ()); /* no lock is held */
   sli_lock (&option_lock);
   memcpy (options.values, values, sizeof values);
   options.have_initials = true;
@@ -531,7 +540,7 @@ slice_get_option (SliceOption option, int64_t *value)
     return false;
   options_copy (values);
   if (!sli_option_is_frozen ())
-    read_environment (values, true);
+    read_environment (values, options_are_said ());
   *value = values[option];
   return true;
 }
