@@ -138,6 +138,22 @@ exact_sizes (void)
   ralloc_free (root);
 }
 
+/* The message has the size that was requested, where the last byte, which
+ * leads to it, is whole. */
+static void
+death_size (void)
+{
+  char *node;
+
+  test_options ("hardened");
+  node = ralloc_size (NULL, 5);
+  ((volatile char *) node)[5] = 'x';
+  test_will_die ("slice: error 212: bytes behind a node's payload were "
+                 "written: ralloc_free (%p), space for 5 bytes",
+                 node);
+  ralloc_free (node);
+}
+
 static void
 in_mode (const char *options)
 {
@@ -170,5 +186,7 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
   test_add_fresh ("/slice/ralloc-slack/hardened", hardened);
   test_add_fresh ("/slice/ralloc-slack/debug", debug);
+  if (!test_is_slow ())
+    test_add_death ("/slice/ralloc-slack/size", death_size);
   return g_test_run ();
 }

@@ -64,17 +64,20 @@ sli_slack_check (const void *payload, const char *operation)
 {
   size_t usable = sli_context_usable_bytes (payload);
   const unsigned char *end = (const unsigned char *) payload + usable;
+  bool is_counted;
   size_t n;
 
   if (!has_slack (head_of (payload)))
     return 0;
   n = (size_t) end[-1] - SLACK_COUNT + 1;
-  if (UNLIKELY (end[-1] < SLACK_COUNT || n > usable
+  is_counted = end[-1] >= SLACK_COUNT && n <= usable;
+  if (UNLIKELY (!is_counted
                 || !slack_is_whole (end - n, n)))
     sli_diag_abort (
         ERROR_NODE_OVERRUN,
         "bytes behind a node's payload were written: %s (%p), space "
-        "for %zu bytes",
-        operation, payload, usable - 1);
+        "for %s%zu bytes",
+        operation, payload, is_counted ? "" : "at most ",
+        is_counted ? usable - n : usable - 1);
   return n;
 }
