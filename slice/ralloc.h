@@ -339,7 +339,10 @@ SLICE_API void *ralloc_parent (const void *ptr);
  *
  * @param ptr         the node, not NULL
  * @param destructor  called once, with the node, after all its descendants
- *                    were freed; NULL clears it
+ *                    were freed; NULL clears it.  It is taken from the node
+ *                    first, so one that sets itself or another function is
+ *                    followed by a call of that; where it always does, the
+ *                    free never ends
  *
  * It may allocate, free other nodes, and add children to the node or to its
  * parent (they are freed).  It must return: longjmp() or an exception out of

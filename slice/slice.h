@@ -13,7 +13,8 @@
  * No memory: the plain names never return NULL for a size above 0.  The
  * allocator gives back what is spare and tries again, calls the failure
  * handler, and then ends the program with one line on standard error.  The
- * `slice_try_` names return NULL.
+ * `slice_try_` names return NULL.  (A wrong argument is no lack of memory: an
+ * alignment of 0 ends the program there, too.)
  *
  * Threads: everything here may be called from any thread, and a block may be
  * freed by another thread than the one that allocated it.  Nothing here may be

@@ -60,7 +60,8 @@ typedef struct
 {
   uint64_t live_blocks;        /**< blocks that the program holds in slabs; if
                                     each block is a malloc (under a tool,
-                                    always-malloc), all its blocks */
+                                    always-malloc), its slices, without
+                                    nodes and blocks of heap.h */
   uint64_t live_bytes;         /**< the same in chunk bytes; mallocs have
                                     none */
   uint64_t cached_bytes;       /**< in magazines of threads and depot */
@@ -120,7 +121,8 @@ SLICE_API bool slice_get_stats_v1 (SliceStats *stats, size_t head_bytes,
 /** Takes a snapshot.
  *
  * @param stats  where to put it; not NULL
- * @return       false (all zero) if no block was ever allocated
+ * @return       false if no block was ever allocated; then all counts are
+ *               zero, and n_classes is set nevertheless
  *
  * The call passes on how large the program's structs are, so that a later
  * library fills those of an older program, too.  n_classes is the number of

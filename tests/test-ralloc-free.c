@@ -23,6 +23,25 @@ free_victim (void *node)
 }
 
 static void
+set_again (void *node)
+{
+  if (++n_calls < 10)
+    ralloc_set_destructor (node, set_again);
+}
+
+/* A destructor may name the next one, itself, too. */
+static void
+test_set_again (void)
+{
+  void *root = ralloc_context (NULL);
+
+  n_calls = 0;
+  ralloc_set_destructor (root, set_again);
+  ralloc_free (root);
+  g_assert_cmpuint (n_calls, ==, 10);
+}
+
+static void
 alloc_on_self (void *node)
 {
   n_calls++;
@@ -1069,6 +1088,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/ralloc-free/frees-others", test_frees_others);
+  g_test_add_func ("/slice/ralloc-free/set-again", test_set_again);
   g_test_add_func ("/slice/ralloc-free/allocates", test_allocates);
   g_test_add_func ("/slice/ralloc-free/steals-self", test_steals_self);
   g_test_add_func ("/slice/ralloc-free/refuses", test_refuses);
