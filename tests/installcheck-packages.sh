@@ -1,6 +1,7 @@
 #!/bin/sh
 # installcheck-packages.sh - programs that find the installed library by
-# pkg-config, CMake and Meson, the sources as a subproject of Meson, and the one in the build tree by pkg-config
+# pkg-config, CMake and Meson, the sources as a subproject of Meson, and the one
+# in the build tree by pkg-config
 #
 # Wants pkgconfigdir, libdir and includedir, and INSTALLCHECK_DESTDIR if they
 # lie below that.  An installation below a DESTDIR is a moved one: CMake must
@@ -112,7 +113,7 @@ asks ()
 {
   mkdir -p asks
   {
-    echo 'cmake_minimum_required (VERSION 3.13)'
+    echo 'cmake_minimum_required (VERSION 3.19)'
     echo 'project (asks C)'
     printf '%s\n' "$@"
   } > asks/CMakeLists.txt
@@ -126,6 +127,15 @@ else
   expect_found "CMake: a newer version is refused" \
     'requested version "99.0"' \
     "$(asks 'find_package (slice 99.0 CONFIG REQUIRED)')"
+  version=$($PKG_CONFIG --modversion slice)
+  for range in 0.0...99 "$version...<99" "0.0...$version"; do
+    expect_none "CMake: a version in the range $range" \
+      "$(asks "find_package (slice $range CONFIG REQUIRED)" | grep -i error)"
+  done
+  for range in 98...99 "0.0...<$version" 0.0...0.0.1; do
+    expect_found "CMake: no version in the range $range" 'requested version' \
+      "$(asks "find_package (slice $range CONFIG REQUIRED)")"
+  done
   expect_found "CMake: a component that there is none of is refused" \
     'slice::none is not installed' \
     "$(asks 'find_package (slice CONFIG REQUIRED COMPONENTS none)')"
@@ -178,7 +188,8 @@ meson_subproject ()
   cp -R "$sources/docs/packaging/meson/." meson-parent/subprojects/slice
   cp "$clients/client.c" meson-parent
   cat > meson-parent/meson.build << 'END'
-project ('parent', 'c')
+project ('parent', 'c',
+  default_options : ['warning_level=3', 'werror=true'])
 slice = subproject ('slice').get_variable ('slice_dep')
 executable ('client', 'client.c', dependencies : slice)
 END
