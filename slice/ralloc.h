@@ -273,7 +273,9 @@ SLICE_API void *ralloc_memdup (const void *ctx, const void *mem, size_t n)
  * node that is being freed already (from a destructor) does nothing.
  *
  * Errors: freed before (201), no node (200), inside a node (202), damaged
- *   list (203).
+ *   list (203).  With checked, hardened and debug a link is looked up before
+ *   it is followed.  Without them only what points back is compared, so a link
+ *   that leads to no memory crashes, and a parent word is not looked at.
  * Threads: tree; any thread.
  * Cost: under 40 instructions a node; no recursion, 21 KiB of stack (and as
  *   much again for each tree that a destructor frees meanwhile).

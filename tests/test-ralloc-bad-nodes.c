@@ -717,6 +717,83 @@ annotated_tool (void)
   in_mode ("force-pool=2", false);
 }
 
+/* --- damaged links ------------------------------------------------------- */
+
+enum
+{
+  FOUND_DAMAGE = 3 /* a status */
+};
+
+static void
+leave_if_damaged (int number, const char *line G_GNUC_UNUSED,
+                  void *data G_GNUC_UNUSED)
+{
+  _exit (number == 203 ? FOUND_DAMAGE : 1);
+}
+
+/* Writes to a word of the header of the older or the younger of two siblings,
+ * and frees both and their parent. */
+static void
+free_damaged (unsigned word, uintptr_t value, bool is_younger)
+{
+  void *root = ralloc_context (NULL);
+  void *older = ralloc_size (root, 30);
+  void *younger = ralloc_size (root, 30);
+  uintptr_t *volatile words = is_younger ? younger : older;
+
+  ralloc_context (ralloc_context (ralloc_context (older)));
+  slice_set_abort_handler (leave_if_damaged, NULL);
+  words[-(ptrdiff_t) word] = value;
+  if (value % 32 == 0)
+    ralloc_free (older);
+  ralloc_free (root);
+}
+
+/* Links that lead to no memory: next, child and parent are two to four words
+ * before the payload. */
+static void
+damaged_links (const char *options)
+{
+  static const uintptr_t values[]
+      = { (uintptr_t) 0x4141414141414140, (uintptr_t) 0x4141414141414150,
+          (uintptr_t) 0x4141414141414148, 4096 };
+
+  test_options (options);
+  for (unsigned i = 0; i < 6 * G_N_ELEMENTS (values); i++)
+    {
+      int status;
+      pid_t child = fork ();
+
+      if (child == 0)
+        {
+          free_damaged (2 + i % 3, values[i / 6], i / 3 % 2 != 0);
+          _exit (0);
+        }
+      g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+      if (!WIFEXITED (status) || WEXITSTATUS (status) != FOUND_DAMAGE)
+        g_error ("%s: word %u, value %zx: status %x", options, 2 + i % 3,
+                 (size_t) values[i / 6], (unsigned) status);
+    }
+}
+
+static void
+links_checked (void)
+{
+  damaged_links ("checked");
+}
+
+static void
+links_hardened (void)
+{
+  damaged_links ("hardened");
+}
+
+static void
+links_debug (void)
+{
+  damaged_links ("debug");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -727,5 +804,12 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/ralloc-bad-nodes/debug", debug);
   test_add_fresh ("/slice/ralloc-bad-nodes/checked-mallocs", checked_mallocs);
   test_add_fresh ("/slice/ralloc-bad-nodes/annotated-tool", annotated_tool);
+  if (!test_is_slow ()) /* tools have the header behind the payload */
+    {
+      test_add_fresh ("/slice/ralloc-bad-nodes/links-checked", links_checked);
+      test_add_fresh ("/slice/ralloc-bad-nodes/links-hardened",
+                      links_hardened);
+      test_add_fresh ("/slice/ralloc-bad-nodes/links-debug", links_debug);
+    }
   return g_test_run ();
 }

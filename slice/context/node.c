@@ -291,6 +291,45 @@ sli_context_check (const void *payload, const char *operation)
   return node;
 }
 
+/* --- checking links ------------------------------------------------------ */
+
+COLD bool
+sli_context_may_be_node (const void *payload)
+{
+  return ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0
+         && (header_is_readable (head_of (payload))
+             || sli_map_is_noted (payload, NOTE_NODE));
+}
+
+/* Returns true if a link is NULL or leads to a node whose pprev is `place'. */
+static bool
+is_linked_to (const void *payload, void **place)
+{
+  return payload == NULL
+         || (sli_context_may_be_node (payload)
+             && head_of (payload)->pprev == place);
+}
+
+COLD void
+sli_context_check_links (Node *node, const void *payload,
+                         const char *operation)
+{
+  const void *parent
+      = (const void *) (node->parent & ~(uintptr_t) NODE_FLAGS);
+
+  if ((sli_context_mode & MODE_TRAILING_HEADER) != 0)
+    return;
+  /* An extension is a slice. */
+  if (((node->parent & NODE_INDIRECT) != 0 && !is_readable (parent))
+      || ((node->parent & NODE_EXT) != 0 && !is_readable (node->child)))
+    sli_context_damaged (payload, operation);
+  parent = node_parent (node);
+  if ((parent != NULL && !sli_context_may_be_node (parent))
+      || !is_linked_to (node_next (node, payload), &node->next)
+      || !is_linked_to (node_first_child (node), node_children (node)))
+    sli_context_damaged (payload, operation);
+}
+
 /* --- sizes --------------------------------------------------------------- */
 
 size_t

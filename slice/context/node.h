@@ -296,6 +296,14 @@ node_is_linked (const Node *node, const void *payload)
  * Checks the address before it reads the header.  `operation' is the function
  * that the user called. */
 Node *sli_context_check (const void *payload, const char *operation);
+/* Returns true if a link leads to where a header can be read.  Not in
+ * MODE_TRAILING_HEADER. */
+bool sli_context_may_be_node (const void *payload);
+/* In the checking modes: ends the program if the links of a live node to its
+ * parent, next sibling and youngest child lead to no node, or the latter two
+ * don't point back. */
+void sli_context_check_links (Node *node, const void *payload,
+                              const char *operation);
 _Noreturn void sli_context_damaged (const void *payload,
                                     const char *operation);
 

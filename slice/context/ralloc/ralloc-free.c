@@ -133,6 +133,8 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
     {
       Node *node = head_of (child);
 
+      if (examined && UNLIKELY (!sli_context_may_be_node (child)))
+        sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->pprev != *link))
         sli_context_damaged (child, "ralloc_free");
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
@@ -302,10 +304,13 @@ first_child_unlink (void **slot, Node *node, bool tail)
  * leaf.  Returns the node at which the walk goes on: the child, or the same as
  * before if the child does not go. */
 static inline __attribute__ ((always_inline)) void *
-walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail)
+walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail,
+              bool examined)
 {
   Node *node = walk_node (child, tail);
 
+  if (examined && !tail)
+    sli_context_check_links (node, child, "ralloc_free");
   if (UNLIKELY (node->parent != (uintptr_t) at
                 && !unusual_child_is_ours (walk, at, slot, child)))
     return walk->at; /* only walk->keep can have moved */
@@ -354,7 +359,7 @@ walk_below (Walk *walk, void *at, bool tail, bool examined)
 
       if (child != NULL)
         {
-          at = walk_descend (walk, at, slot, child, tail);
+          at = walk_descend (walk, at, slot, child, tail, examined);
           continue;
         }
       *slot = NULL;
@@ -385,7 +390,7 @@ CONTEXT_TEXT static NOINLINE void
 walk_all (Walk *walk)
 {
   if (UNLIKELY ((sli_context_mode
-                 & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))
+                 & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_BULK))
                 != 0))
     walk_unusual (walk);
   else
@@ -444,6 +449,8 @@ any_free (void *ptr, const char *operation)
 
   if (UNLIKELY (node->pprev == NODE_DYING))
     return false;
+  if (UNLIKELY ((sli_context_mode & MODE_BULK) != 0))
+    sli_context_check_links (node, ptr, operation);
   return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0)
              ? watched_free (ptr, node, operation)
              : live_free (ptr, node, operation);
