@@ -62,7 +62,8 @@ SLICE_API void *ralloc_parent_of_linear_context (const RallocLinear *linear);
 /** Allocates from a linear context.
  *
  * @param linear  the context, or the parent of the old style
- * @param size    bytes; 0 gives a pointer that must not be read
+ * @param size    bytes; 0 gives a pointer that must not be read, an address
+ *                that no other object has
  * @return        8-aligned memory, contents undefined; or NULL with ENOMEM
  *
  * An object that does not fit and is larger than a quarter of the next buffer
@@ -70,7 +71,7 @@ SLICE_API void *ralloc_parent_of_linear_context (const RallocLinear *linear);
  *
  * Errors: not a linear context (206).  NULL is error 210 in the modes and under
  *   tools; without a mode, where the context is read unexamined, it crashes.
- * Threads: tree.  Cost: 14 instructions while the buffer lasts.
+ * Threads: tree.  Cost: 18 instructions while the buffer lasts.
  * Source: Mesa linear_alloc_child().
  */
 SLICE_API void *ralloc_linear_alloc_child (void *linear, size_t size)
@@ -113,7 +114,7 @@ SLICE_API void *ralloc_parent_of_linear_parent (const void *linear);
  *
  * @param linear    the context
  * @param old       the object; NULL allocates
- * @param new_size  bytes
+ * @param new_size  bytes; 0 as in ralloc_linear_alloc_child()
  * @return          the object: in place if it was the last allocated and
  *                  the buffer is large enough, else a copy
  *

@@ -248,7 +248,7 @@ test_overflow (void)
       g_assert_null (reralloc (gc, NULL, int, count));
       g_assert_null (rerzalloc (gc, NULL, int, 0, count));
     }
-  g_assert_nonnull (ralloc_gc_alloc (gc, int, 0));
+  g_assert_true (ralloc_gc_alloc (gc, int, 0) != ralloc_gc_alloc (gc, int, 0));
   g_assert_nonnull (ralloc_gc_zalloc (gc, int, 3));
   ralloc_free (gc);
 }

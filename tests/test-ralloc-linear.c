@@ -35,7 +35,7 @@ test_basic (void)
   ralloc_free (root);
 }
 
-/* Objects of no bytes: some lie at the end of a full buffer. */
+/* Objects of no bytes: some need a new buffer. */
 static void
 test_nothing (void)
 {
@@ -55,6 +55,123 @@ test_nothing (void)
       g_assert_nonnull (ralloc_linear_alloc_child (linear, 8));
     }
   ralloc_free (root);
+}
+
+static size_t nothing; /* in sight of the compiler it would warn */
+
+static void *
+nothing_alloc (RallocLinear *linear)
+{
+  return ralloc_linear_alloc_child (linear, nothing);
+}
+
+static void *
+nothing_zalloc (RallocLinear *linear)
+{
+  return ralloc_linear_zalloc_child (linear, nothing);
+}
+
+static void *
+nothing_array (RallocLinear *linear)
+{
+  return ralloc_linear_alloc_child_array (linear, 8, nothing);
+}
+
+static void *
+nothing_zarray (RallocLinear *linear)
+{
+  return ralloc_linear_zalloc_child_array (linear, 8, nothing);
+}
+
+static void *
+nothing_memdup (RallocLinear *linear)
+{
+  return ralloc_linear_memdup (linear, "", nothing);
+}
+
+static void *
+nothing_realloc (RallocLinear *linear)
+{
+  return ralloc_linear_realloc (linear, NULL, nothing);
+}
+
+static void *
+nothing_shrunk (RallocLinear *linear)
+{
+  void *object = ralloc_linear_alloc_child (linear, 40);
+
+  return ralloc_linear_realloc (linear, object, nothing);
+}
+
+static void *
+nothing_shrunk_twice (RallocLinear *linear)
+{
+  return ralloc_linear_realloc (linear, nothing_shrunk (linear), nothing);
+}
+
+static void *
+nothing_copied (RallocLinear *linear)
+{
+  void *object = ralloc_linear_alloc_child (linear, 40);
+
+  ralloc_linear_alloc_child (linear, 8);
+  return ralloc_linear_realloc (linear, object, nothing);
+}
+
+static void *(*const ways_to_nothing[]) (RallocLinear *)
+    = { nothing_alloc,  nothing_zalloc,  nothing_array,
+        nothing_zarray, nothing_memdup,  nothing_realloc,
+        nothing_shrunk, nothing_shrunk_twice, nothing_copied };
+
+/* An object of no bytes, made in each way and at each distance from the
+ * buffer's end, has an address of its own: to grow it leaves the next object
+ * as it was. */
+static void
+check_nothing_next (RallocLinear *linear, void *(*make) (RallocLinear *))
+{
+  for (unsigned i = 0; i < 300; i++)
+    {
+      char *empty = make (linear);
+      char *name = ralloc_linear_strdup (linear, "the name");
+      char *items;
+
+      g_assert_nonnull (empty);
+      g_assert_true (empty != name);
+      items = ralloc_linear_realloc (linear, empty, 24);
+      g_assert_true (items != name);
+      memset (items, 0x5a, 24);
+      g_assert_cmpstr (name, ==, "the name");
+      g_assert_true (make (linear) != make (linear));
+    }
+}
+
+static void
+test_nothing_next (void)
+{
+  for (unsigned i = 0; i < G_N_ELEMENTS (ways_to_nothing); i++)
+    {
+      RallocLinear *linear = ralloc_linear_context (NULL);
+      void *old = ralloc_linear_alloc_parent (linear, nothing);
+
+      check_nothing_next (linear, ways_to_nothing[i]);
+      check_nothing_next (old, ways_to_nothing[i]);
+      ralloc_free (linear);
+    }
+}
+
+/* The string functions give an empty string its NUL's room, and a string grows
+ * only in its own memory. */
+static void
+test_nothing_string (void)
+{
+  RallocLinear *linear = ralloc_linear_context (NULL);
+  char *empty = ralloc_linear_strdup (linear, "");
+  char *name = ralloc_linear_strdup (linear, "the name");
+
+  g_assert_true (ralloc_linear_strcat (linear, &empty, "overwritten"));
+  g_assert_cmpstr (name, ==, "the name");
+  g_assert_cmpstr (empty, ==, "overwritten");
+  ralloc_free (linear);
 }
 
 /* The context is a node like any other. */
@@ -244,6 +361,8 @@ main (int argc, char **argv)
   ADD ("options", test_options);
   ADD ("realloc", test_realloc);
   ADD ("nothing", test_nothing);
+  ADD ("nothing/next", test_nothing_next);
+  ADD ("nothing/string", test_nothing_string);
   ADD ("utilisation", test_utilisation);
   ADD ("misc", test_misc);
   ADD ("overflow", test_overflow);

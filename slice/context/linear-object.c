@@ -55,6 +55,14 @@ alone_bytes (size_t size)
   return sli_context_linear_memory_bytes (sizeof (LinearBuffer) + size);
 }
 
+/* The room of an object.  One of no bytes gets that of one byte: without it the
+ * next object would have its address, and realloc could not tell them apart. */
+static inline size_t
+object_bytes (size_t size)
+{
+  return linear_round (size + (size == 0));
+}
+
 /* `at' and `end' are 8-aligned, so an object that fits also fits rounded
  * up. */
 CONTEXT_TEXT static inline void *
@@ -86,9 +94,9 @@ object_slow (void *linear, size_t size)
       return ralloc_size (linear, size);
     }
   prefix = sli_context_linear_examine (linear, "ralloc_linear_alloc_child");
-  if (size <= (size_t) (prefix->end - prefix->at))
-    return object_alloc (prefix, prefix->at, size);
-  rounded = linear_round (size);
+  rounded = object_bytes (size);
+  if (rounded <= (size_t) (prefix->end - prefix->at))
+    return object_alloc (prefix, prefix->at, rounded);
   bytes = next_buffer_bytes (prefix);
   is_alone = rounded > bytes / LINEAR_OVERSIZE_PART;
   if (is_alone)
@@ -122,7 +130,8 @@ object_new (void *linear, size_t size)
   if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
     return object_slow (linear, size);
   at = prefix->at;
-  if (UNLIKELY (size > (size_t) (prefix->end - at)))
+  /* Also if the size is 0. */
+  if (UNLIKELY (size - 1 >= (size_t) (prefix->end - at)))
     return object_slow (linear, size);
   return object_alloc (prefix, at, size);
 }
@@ -205,12 +214,12 @@ sli_context_linear_extend (void *linear, char *object, size_t new_size)
   prefix = linear_checked (linear, "ralloc_linear_realloc");
   if (object != prefix->last || new_size > (size_t) (prefix->end - object))
     return false;
-  prefix->at = object + linear_round (new_size);
+  prefix->at = object + object_bytes (new_size);
   return true;
 }
 
-/* The number of bytes from an object on that certainly belong to the context.
- * (An object of no bytes may lie at a buffer's end.) */
+/* The number of bytes from an object on that certainly belong to the
+ * context. */
 static size_t
 readable_bytes (void *linear, const char *object)
 {
@@ -222,12 +231,12 @@ readable_bytes (void *linear, const char *object)
     return ralloc_usable_size (object);
   prefix = linear_checked (linear, "ralloc_linear_realloc");
   end = (const char *) prefix + prefix->block_bytes;
-  if (object >= (const char *) linear && object <= end)
+  if (object >= (const char *) linear && object < end)
     return (size_t) (end - object);
   for (buffer = prefix->buffers; buffer != NULL; buffer = buffer->next)
     {
       end = (const char *) buffer + buffer->bytes;
-      if (object >= (const char *) buffer && object <= end)
+      if (object >= (const char *) buffer && object < end)
         return (size_t) (end - object);
     }
   sli_context_linear_report (object);

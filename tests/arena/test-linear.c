@@ -42,6 +42,13 @@ test_size_zero (void)
   g_assert_nonnull (a);
   g_assert_true (a != b);
   *a = 1;
+  b = slice_linear_resize (linear, b, none, none);
+  char *c = slice_linear_alloc (linear, 40);
+  g_assert_true (b != c);
+  c = slice_linear_resize (linear, c, 40, none);
+  g_assert_true (c != slice_linear_alloc (linear, none));
+  g_assert_true (c != slice_linear_resize (linear, b, none, 24));
+  g_assert_false (slice_linear_free_last (linear, c, none));
   g_assert_nonnull (slice_linear_alloc0 (linear, 0));
   slice_linear_destroy (linear);
 }
