@@ -332,6 +332,8 @@ class Slabs(Command):
                 print("slab %#x: %d of %d chunks free, %d never handed out"
                       % (run, free, int(cut["n_chunks"]),
                          int(cut["n_chunks"]) - int(slab["n_carved"])))
+        if wanted is not None and wanted not in sums:
+            print("no slabs of %d bytes" % wanted)
         if wanted is None:
             for bytes_ in sorted(sums):
                 n, n_free, chunks = sums[bytes_]

@@ -53,7 +53,7 @@ SLICE_OPTIONS= gdb --batch -nx -x "$script" \
   -ex 'break stop_here' -ex run \
   -ex 'slice-owner live' -ex 'slice-owner cached' -ex 'slice-owner interior' \
   -ex 'slice-owner foreign' -ex 'slice-magazines' -ex 'slice-depot' \
-  -ex 'slice-slabs' -ex 'slice-slabs 48' \
+  -ex 'slice-slabs' -ex 'slice-slabs 48' -ex 'slice-slabs 999' \
   -ex 'print *pool' -ex 'print *linear' -ex 'print stats' \
   -ex 'print ((Node *) node)[-1]' "$temporary/program" \
   > "$temporary/said" 2>&1 < /dev/null
@@ -69,6 +69,7 @@ expect_found "a freed one is cached" \
   'cached in the loaded magazine of the thread with record' "$said"
 expect_found "an interior pointer" '(8 bytes into it), out' "$said"
 expect_found "a foreign address" "not slice's" "$said"
+expect_found "a class that has no slabs" "^no slabs of 999 bytes$" "$said"
 expect_found "the magazines" 'class   48: loaded  *[1-9][0-9]* of' "$said"
 expect_found "the depot" 'class   48: [1-9][0-9]* magazines, ' "$said"
 expect_found "the slabs" 'class   48: [1-9][0-9]* slabs, ' "$said"
