@@ -535,14 +535,14 @@ static bool
 huge_pages_can_be_seen (void)
 {
   enum { BYTES = 4 << 20 };
-  char *pages = mmap (NULL, BYTES, PROT_READ | PROT_WRITE,
+  char *mapping = mmap (NULL, BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   bool can;
 
-  g_assert_true (pages != MAP_FAILED);
-  can = madvise (pages, BYTES, MADV_HUGEPAGE) == 0
-        && mapping_has_flag (pages, " hg");
-  munmap (pages, BYTES);
+  g_assert_true (mapping != MAP_FAILED);
+  can = madvise (mapping, BYTES, MADV_HUGEPAGE) == 0
+        && mapping_has_flag (mapping, " hg");
+  munmap (mapping, BYTES);
   return can;
 }
 

@@ -43,6 +43,7 @@ scheduled_sources = \
 	slice/page/page.c \
 	slice/page/page-stats.c \
 	slice/page/page-trim.c \
+	slice/magazine/parked.c \
 	slice/magazine/record-detach.c \
 	slice/magazine/record.c \
 	slice/magazine/record-stats.c \
