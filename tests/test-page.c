@@ -536,7 +536,7 @@ huge_pages_can_be_seen (void)
 {
   enum { BYTES = 4 << 20 };
   char *mapping = mmap (NULL, BYTES, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   bool can;
 
   g_assert_true (mapping != MAP_FAILED);
