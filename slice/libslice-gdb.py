@@ -378,7 +378,7 @@ class PoolPrinter:
         live = int(pool["n_live"]) if bool(pool["is_tracked"]) \
             else int(pool["n_cut"]) - int(pool["n_spilt"]) \
             - int(pool["head"]["top"] - pool["head"]["bottom"]) \
-            // gdb.lookup_type("void").pointer().sizeof
+            // type_of("void").pointer().sizeof
         return "pool: %s of %s live, %d bytes held" % (
             count(live, "object"),
             count(int(pool["options"]["object_bytes"]), "byte"),
