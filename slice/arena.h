@@ -164,6 +164,24 @@ SLICE_API size_t slice_arena_trim (size_t keep_bytes);
 /* For slice.hpp without exceptions: ends the program with error 340. */
 SLICE_API void slice_arena_bad_options_v1 (void);
 
+/* For slice-resource.hpp: the answer of a resource that may be of another unit,
+ * with other virtual tables.  `object` is the question, a C++ object. */
+typedef struct
+{
+  void *object[2];
+  const void *self; /* who answers */
+  const void *arena;
+  const void *other; /* a pool's resource for all else */
+  size_t bytes;      /* a pool's objects */
+  int kind;
+} SliceQuestionV1;
+
+/* Gets a place for a question, all zero, and returns it. */
+SLICE_API SliceQuestionV1 *slice_question_begin_v1 (void);
+SLICE_API void slice_question_end_v1 (SliceQuestionV1 *question);
+/* The question that an object is; NULL: it is none. */
+SLICE_API SliceQuestionV1 *slice_question_of_v1 (const void *object);
+
 /* --- further page sources ------------------------------------------------ */
 
 /** A source over a buffer of the caller's.  All its pages lie in the buffer,

@@ -57,9 +57,81 @@ resource_as (const std::pmr::memory_resource *other,
   return functions == others ? static_cast<const Type *> (other) : nullptr;
 }
 
+/* A program and a library that it loads have virtual tables of their own for
+ * one class.  So a resource compares another one that it does not know with a
+ * question, which lies where only libslice puts questions.  A resource of ours
+ * answers with its kind and address; any other class compares it like another
+ * resource. */
+enum resource_kind
+{
+  resource_slices = 1,
+  resource_linear,
+  resource_tlsf,
+  resource_pool
+};
+
+class resource_question final : public std::pmr::memory_resource
+{
+  void *
+  do_allocate (std::size_t, std::size_t) override
+  {
+    return nullptr;
+  }
+
+  void
+  do_deallocate (void *, std::size_t, std::size_t) override
+  {
+  }
+
+  bool
+  do_is_equal (const std::pmr::memory_resource &other) const noexcept override
+  {
+    return this == &other;
+  }
+};
+
+/* Answers, if `asked` is a question. */
+inline bool
+resource_answer (const std::pmr::memory_resource &asked,
+                 const std::pmr::memory_resource *self, resource_kind kind,
+                 const void *arena, std::size_t bytes = 0,
+                 const std::pmr::memory_resource *other = nullptr) noexcept
+{
+  SliceQuestionV1 *question = slice_question_of_v1 (&asked);
+  if (question == nullptr)
+    return false;
+  question->self = self;
+  question->arena = arena;
+  question->other = other;
+  question->bytes = bytes;
+  question->kind = kind;
+  return true;
+}
+
+/* What `other` answers; its kind is 0 if it is no resource of ours.  (One that
+ * passes the question on to a resource of ours is another one.) */
+inline SliceQuestionV1
+resource_ask (const std::pmr::memory_resource &other) noexcept
+{
+  static_assert (sizeof (resource_question) <= sizeof (void *[2]),
+                 "a question fits its place");
+  SliceQuestionV1 *place = slice_question_begin_v1 ();
+  resource_question *question
+      = ::new (static_cast<void *> (place->object)) resource_question ();
+  static_cast<void> (other.is_equal (*question));
+  question->~resource_question ();
+  SliceQuestionV1 answer = *place;
+  slice_question_end_v1 (place);
+  const std::pmr::memory_resource *asked = &other;
+  if (answer.self != asked)
+    answer.kind = 0;
+  return answer;
+}
+
 } // namespace detail
 
-/** Slices as a memory resource; all of them are equal. */
+/** Slices as a memory resource; all of them are equal, also those of a program
+ * and of the libraries that it loads. */
 class memory_resource : public std::pmr::memory_resource
 {
   void *
@@ -78,7 +150,14 @@ class memory_resource : public std::pmr::memory_resource
   bool
   do_is_equal (const std::pmr::memory_resource &other) const noexcept override
   {
-    return detail::resource_as (&other, this) != nullptr;
+    if (detail::resource_as (&other, this) != nullptr)
+      return true;
+    const memory_resource plain; /* a class derived from this one is not */
+    if (detail::resource_as (this, &plain) == nullptr
+        || detail::resource_answer (other, this, detail::resource_slices,
+                                    nullptr))
+      return false;
+    return detail::resource_ask (other).kind == detail::resource_slices;
   }
 };
 
@@ -97,7 +176,7 @@ namespace detail
 
 /* A resource of an arena that it does not own.  Two are equal if they use the
  * same one. */
-template <typename Derived, typename Arena>
+template <typename Derived, typename Arena, resource_kind Kind>
 class arena_resource : public std::pmr::memory_resource
 {
 public:
@@ -125,7 +204,12 @@ private:
   {
     const Derived *self = static_cast<const Derived *> (this);
     const Derived *same = resource_as (&other, self);
-    return same != nullptr && same->arena () == arena_;
+    if (same != nullptr)
+      return same->arena () == arena_;
+    if (resource_answer (other, this, Kind, arena_))
+      return false;
+    SliceQuestionV1 answer = resource_ask (other);
+    return answer.kind == Kind && answer.arena == arena_;
   }
 
   Arena *arena_;
@@ -136,7 +220,8 @@ private:
 /** A linear arena, which it does not own.  Deallocating the last object frees
  * its memory; all other memory is freed at reset. */
 class linear_resource final
-    : public detail::arena_resource<linear_resource, SliceLinear>
+    : public detail::arena_resource<linear_resource, SliceLinear,
+                                    detail::resource_linear>
 {
 public:
   using arena_resource::arena_resource;
@@ -196,7 +281,8 @@ private:
 
 /** A TLSF heap, which it does not own. */
 class tlsf_resource final
-    : public detail::arena_resource<tlsf_resource, SliceTlsf>
+    : public detail::arena_resource<tlsf_resource, SliceTlsf,
+                                    detail::resource_tlsf>
 {
 public:
   using arena_resource::arena_resource;
@@ -266,9 +352,17 @@ private:
   do_is_equal (const std::pmr::memory_resource &other) const noexcept override
   {
     const pool_resource *same = detail::resource_as (&other, this);
-    return same != nullptr && same->pool_ == pool_
-           && same->object_bytes_ == object_bytes_
-           && same->other_->is_equal (*other_);
+    if (same != nullptr)
+      return same->pool_ == pool_ && same->object_bytes_ == object_bytes_
+             && same->other_->is_equal (*other_);
+    if (detail::resource_answer (other, this, detail::resource_pool, pool_,
+                                 object_bytes_, other_))
+      return false;
+    SliceQuestionV1 answer = detail::resource_ask (other);
+    return answer.kind == detail::resource_pool && answer.arena == pool_
+           && answer.bytes == object_bytes_
+           && static_cast<const std::pmr::memory_resource *> (answer.other)
+                  ->is_equal (*other_);
   }
 
   SlicePool *pool_;

@@ -30,6 +30,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/pool/pool-track.c \
 	%D%/pool/pool.c \
 	%D%/pool/pool.h \
+	%D%/question.c \
 	%D%/source/source-file.c \
 	%D%/source/source-fixed.c \
 	%D%/source/source-huge.c \

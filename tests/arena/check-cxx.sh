@@ -258,6 +258,137 @@ done
 expect_found "one program: without exceptions it ends by 120" \
   'slice: error 120: ' "$(mixed with without -fno-exceptions fail)"
 
+# A program and a plugin that it loads have virtual tables of their own; their
+# resources are equal all the same, and no other class is taken for them.
+cat > "$temporary/plugin.h" <<'END'
+#include <slice/slice.hpp>
+#include <new>
+
+#ifdef SLICE_HAS_PMR
+struct Resources
+{
+  Resources (SliceLinear *l, SliceTlsf *t, SlicePool *p)
+      : linear (l), tlsf (t), pool (p, 48), derived (), wrapper ()
+  {
+  }
+  struct Derived : slice::memory_resource
+  {
+  };
+  /* Passes everything on, the comparison as well. */
+  struct Wrapper : std::pmr::memory_resource
+  {
+    void *do_allocate (std::size_t n, std::size_t a) override
+    {
+      return slice::default_resource ()->allocate (n, a);
+    }
+    void do_deallocate (void *b, std::size_t n, std::size_t a) override
+    {
+      slice::default_resource ()->deallocate (b, n, a);
+    }
+    bool
+    do_is_equal (const std::pmr::memory_resource &o) const noexcept override
+    {
+      return this == &o || slice::default_resource ()->is_equal (o);
+    }
+  };
+  slice::memory_resource slices;
+  slice::linear_resource linear;
+  slice::tlsf_resource tlsf;
+  slice::pool_resource pool;
+  Derived derived;
+  Wrapper wrapper;
+};
+
+struct Row
+{
+  std::pmr::memory_resource *resources[7];
+};
+
+static inline Row
+make_row (SliceLinear *l, SliceTlsf *t, SlicePool *p)
+{
+  Resources *r = new Resources (l, t, p);
+  return { { &r->slices, &r->linear, &r->tlsf, &r->pool, &r->derived,
+             &r->wrapper, std::pmr::new_delete_resource () } };
+}
+#endif
+END
+cat > "$temporary/plugin.cc" <<'END'
+#include "plugin.h"
+#ifdef SLICE_HAS_PMR
+extern "C" __attribute__ ((visibility ("default"))) void
+plugin_row (Row *row, SliceLinear *l, SliceTlsf *t, SlicePool *p)
+{
+  *row = make_row (l, t, p);
+}
+#endif
+END
+cat > "$temporary/host.cc" <<'END'
+#include "plugin.h"
+#include <dlfcn.h>
+#include <cstdio>
+#include <list>
+
+int
+main (int, char **argv)
+{
+#ifdef SLICE_HAS_PMR
+  void *handle = dlopen (argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    return 1;
+  auto *plugin_row
+      = reinterpret_cast<void (*) (Row *, SliceLinear *, SliceTlsf *,
+                                   SlicePool *)> (dlsym (handle,
+                                                         "plugin_row"));
+  SliceLinear *l = slice_linear_new (nullptr);
+  SliceTlsf *t = slice_tlsf_new (nullptr);
+  SlicePool *p = slice_pool_new_plain (48);
+  Row mine = make_row (l, t, p), theirs, others;
+  plugin_row (&theirs, l, t, p);
+  plugin_row (&others, slice_linear_new (nullptr), slice_tlsf_new (nullptr),
+              slice_pool_new_plain (48));
+  for (int i = 0; i < 5; i++)
+    for (int k = 0; k < 7; k++)
+      {
+        auto &a = *mine.resources[i], &b = *theirs.resources[k];
+        bool want = i == k && i < 4;
+        if (a.is_equal (b) != want
+            || (k < 5 && b.is_equal (a) != want))
+          std::printf ("%d and %d: wrong\n", i, k);
+        if (a.is_equal (*others.resources[k]) != (i == 0 && k == 0))
+          std::printf ("%d and another %d: wrong\n", i, k);
+      }
+  std::pmr::list<int> a (mine.resources[0]), b (theirs.resources[0]);
+  a.push_back (1);
+  b.push_back (2);
+  a.splice (a.end (), b);
+  std::printf ("spliced %zu\n", a.size ());
+#else
+  std::puts ("spliced 2");
+#endif
+}
+END
+
+# loaded HOST_FLAGS PLUGIN_FLAGS: what the host says of the plugin
+loaded ()
+{
+  (cd "$temporary" || exit
+   $CXX -std=c++17 -O1 $2 $flags_here -shared -fPIC plugin.cc -o plugin.so \
+     || exit
+   $CXX -std=c++17 -O1 $1 $flags_here -c host.cc -o host.o) \
+    && $CXX "$temporary/host.o" $libs -pthread -ldl -o "$temporary/host" \
+    && "$temporary/host" "$temporary/plugin.so" 2>&1
+}
+
+for host_flag in -frtti -fno-rtti; do
+  for plugin_flag in -frtti "-fno-rtti -fno-exceptions" -fvisibility=hidden; do
+    found=$(loaded "$host_flag" "$plugin_flag")
+    expect_none "resources of a plugin, $host_flag and $plugin_flag" \
+      "$(echo "$found" | grep -v '^spliced 2$')"
+    expect_found "lists of both are spliced" '^spliced 2$' "$found"
+  done
+done
+
 # A coroutine with one argument, a pointer: its frame is a slice, and does not
 # overwrite what the pointer points to.  Frames of all sizes are aligned.  With
 # FAILS a promise makes the result where there is no memory for the frame.

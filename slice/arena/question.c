@@ -1,0 +1,58 @@
+/* question.c - how one unit's resources know those of another
+ *
+ * Layer: arena.  slice-resource.hpp asks a resource of a class that it does not
+ * know what it is: it compares it with a question, an object in one of the
+ * places below.  Only a resource of slice looks for questions there.  The
+ * library holds the places, as it is what all units of a process share.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "config.h"
+#include "alloc/untraced-slice.h"
+
+#include <slice/arena.h>
+
+#include <sched.h>
+#include <string.h>
+#include "port/compiler.h"
+
+/* A place is held for one call, so a few serve all threads.  (A child process
+ * lacks those that other threads held at the fork.) */
+enum
+{
+  N_QUESTIONS = 64
+};
+
+static SliceQuestionV1 questions[N_QUESTIONS];
+static bool is_held[N_QUESTIONS];
+
+SliceQuestionV1 *
+slice_question_begin_v1 (void)
+{
+  for (;;)
+    {
+      for (unsigned i = 0; i < N_QUESTIONS; i++)
+        if (!__atomic_exchange_n (&is_held[i], true, __ATOMIC_ACQUIRE))
+          {
+            memset (&questions[i], 0, sizeof questions[i]);
+            return &questions[i];
+          }
+      sched_yield ();
+    }
+}
+
+void
+slice_question_end_v1 (SliceQuestionV1 *question)
+{
+  STORE_RELEASE (&is_held[question - questions], false);
+}
+
+SliceQuestionV1 *
+slice_question_of_v1 (const void *object)
+{
+  size_t offset = (uintptr_t) object - (uintptr_t) questions;
+
+  return offset < sizeof questions
+             ? &questions[offset / sizeof questions[0]]
+             : NULL;
+}
