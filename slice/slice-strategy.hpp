@@ -120,8 +120,9 @@ public:
  * only with the new one.  Three words precede each object.
  *
  * Errors: it is misuse to deallocate an address that is no live object of this
- * pool (312) or was deallocated before (311), or an object that was overrun
- * from below (313).
+ * pool (312) or was deallocated before (311; 312 once its memory was used
+ * again or returned, as a large object's is at once), or an object that was
+ * overrun from below (313).
  *
  * Anything else on its arena must be released before the next object is
  * deallocated. */

@@ -74,7 +74,9 @@ SLICE_API void *slice_stack_alloc_aligned (SliceStack *stack, size_t alignment,
  * @param object  the top; NULL does nothing
  *
  * Errors: it is misuse to release an object of another arena (312), an object
- *   twice (311) or out of order (310).  A checked arena finds these at the
+ *   twice (311) or out of order (310).  A second release is 312, too, once the
+ *   memory was used again or its block returned: a large object has a block of
+ *   its own, which is returned at once.  A checked arena finds these at the
  *   call, and also an overrun into the data before an object (313).  Other
  *   arenas find an address outside the current block that is not the top, and
  *   an address above the top; but the release of a lower object in the current

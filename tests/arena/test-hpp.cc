@@ -530,6 +530,16 @@ deallocate_top_twice ()
 }
 
 void
+deallocate_large_twice ()
+{
+  slice::StackPool pool;
+  pool.allocate (100, 8);
+  void *object = pool.allocate (5000, 8);
+  pool.deallocate (object, 5000, 8);
+  pool.deallocate (object, 5000, 8);
+}
+
+void
 deallocate_of_another ()
 {
   slice::StackPool pool, other;
@@ -574,6 +584,13 @@ void
 test_stack_top_twice ()
 {
   dies (deallocate_top_twice, "*slice: error 311: *released before*");
+}
+
+/* The first deallocation has returned the object's block. */
+void
+test_stack_large_twice ()
+{
+  dies (deallocate_large_twice, "*slice: error 312: *released before*");
 }
 
 void
@@ -732,6 +749,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hpp/stack/twice", test_stack_twice);
   g_test_add_func ("/slice/hpp/stack/again", test_stack_again);
   g_test_add_func ("/slice/hpp/stack/top-twice", test_stack_top_twice);
+  g_test_add_func ("/slice/hpp/stack/large-twice", test_stack_large_twice);
   g_test_add_func ("/slice/hpp/stack/another", test_stack_another);
   g_test_add_func ("/slice/hpp/stack/foreign", test_stack_foreign);
   g_test_add_func ("/slice/hpp/stack/overrun", test_stack_overrun);

@@ -353,6 +353,22 @@ test_misuse_twice (void)
   expect_error (311, "(40 bytes, serial 2) was released before");
 }
 
+/* The first release has returned the large object's block. */
+static void
+test_misuse_twice_large (void)
+{
+  if (g_test_subprocess ())
+    {
+      SliceStack *stack = stack_new (SLICE_ARENA_CHECKED);
+      slice_stack_alloc (stack, 100);
+      void *top = slice_stack_alloc (stack, 100000);
+      slice_stack_release (stack, top);
+      slice_stack_release (stack, top);
+      return;
+    }
+  expect_error (312, "not of this stack, or it was released before");
+}
+
 static void
 test_misuse_foreign (void)
 {
@@ -504,6 +520,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/stack/failing-source", test_failing_source);
   g_test_add_func ("/slice/stack/misuse/order", test_misuse_order);
   g_test_add_func ("/slice/stack/misuse/twice", test_misuse_twice);
+  g_test_add_func ("/slice/stack/misuse/twice-large",
+                   test_misuse_twice_large);
   g_test_add_func ("/slice/stack/misuse/foreign", test_misuse_foreign);
   g_test_add_func ("/slice/stack/misuse/inside", test_misuse_inside);
   g_test_add_func ("/slice/stack/misuse/overrun", test_misuse_overrun);

@@ -134,8 +134,9 @@ sli_stack_report (const SliceStack *stack, const char *object)
   if (!stack_could_hold (stack, object))
     sli_diag_abort (
         ARENA_MISUSE_FOREIGN,
-        "stack arena %p: %p is not of this stack; the place of"
-        " the next object is %p",
+        "stack arena %p: %p is not of this stack, or it was released"
+        " before and its block returned; the place of the next object is"
+        " %p",
         (const void *) stack, (const void *) object, (void *) at);
   if (stack->is_checked)
     report_checked (stack, object);
@@ -157,8 +158,12 @@ slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
 {
   sli_stack_require (stack);
   if (!stack_could_hold (stack, object))
-    fault = ARENA_MISUSE_FOREIGN;
-  else if (stack_is_above (stack, object))
+    sli_diag_abort (
+        ARENA_MISUSE_FOREIGN,
+        "stack arena %p: no object begins at %p: it is not of this stack, or"
+        " it was released before and its block returned",
+        (const void *) stack, object);
+  if (stack_is_above (stack, object))
     fault = ARENA_MISUSE_TWICE;
   if (fault == ARENA_MISUSE_TWICE)
     sli_diag_abort (ARENA_MISUSE_TWICE,
