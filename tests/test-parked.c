@@ -24,10 +24,10 @@ use_and_end (void *data G_GNUC_UNUSED)
 
   for (int i = 0; i < N; i++)
     blocks[i] = fast_alloc (CLASS);
-  first_got = blocks[0];
+  STORE (&first_got, blocks[0]);
   for (int i = 0; i < N; i++)
     fast_free (CLASS, blocks[i]);
-  last_freed = blocks[N - 1];
+  STORE (&last_freed, blocks[N - 1]);
   return NULL;
 }
 
