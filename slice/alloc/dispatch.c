@@ -398,6 +398,9 @@ dispatch_load (void)
 {
   sli_annotate_published (&sli_dispatch, sizeof sli_dispatch);
   sli_annotate_published (&sli_trace_hooks, sizeof sli_trace_hooks);
+  /* Frees of batches read it without a look at `ready'. */
+  sli_annotate_published (&sli_region_granule_shift,
+                          sizeof sli_region_granule_shift);
   sli_magazine_load ();
   sli_fork_load ();
   sli_trace_load ();
