@@ -88,7 +88,7 @@ sli_depot_init_rounds (void)
 COMMON_TEXT unsigned
 sli_depot_rounds (unsigned class_index, unsigned size)
 {
-  assert_here (class_index < N_CLASSES && size < MAGAZINE_SIZES);
+  assert_here (class_index < N_CLASSES);
   return rounds[class_index].of_size[size];
 }
 

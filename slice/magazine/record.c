@@ -363,7 +363,6 @@ self_end (void *value)
 {
   ThreadRecord *record = value;
 
-  assert_here (record->tls == &slice_tls_v1 && self == record);
   STORE (&slice_tls_v1, &sli_record_sentinel);
   self = RECORD_NONE;
   sli_record_retire (record);
