@@ -731,22 +731,135 @@ leave_if_damaged (int number, const char *line G_GNUC_UNUSED,
   _exit (number == 203 ? FOUND_DAMAGE : 1);
 }
 
-/* Writes to a word of the header of the older or the younger of two siblings,
- * and frees both and their parent. */
-static void
-free_damaged (unsigned word, uintptr_t value, bool is_younger)
+/* Two siblings, one of which has descendants. */
+typedef struct
 {
-  void *root = ralloc_context (NULL);
-  void *older = ralloc_size (root, 30);
-  void *younger = ralloc_size (root, 30);
-  uintptr_t *volatile words = is_younger ? younger : older;
+  void *root, *older, *younger;
+} Siblings;
 
-  ralloc_context (ralloc_context (ralloc_context (older)));
+/* What a program does with a damaged tree.  Each function follows a link. */
+static void
+use_freed (const Siblings *siblings)
+{
+  ralloc_free (siblings->root);
+}
+
+static void
+use_freed_alone (const Siblings *siblings)
+{
+  ralloc_free (siblings->older);
+  ralloc_free (siblings->root);
+}
+
+static void
+use_stolen (const Siblings *siblings)
+{
+  void *other = ralloc_context (NULL);
+
+  ralloc_steal (other, siblings->older);
+  ralloc_steal (other, siblings->younger);
+}
+
+static void
+use_tried (const Siblings *siblings)
+{
+  ralloc_try_steal (NULL, siblings->older);
+  ralloc_try_steal (NULL, siblings->younger);
+}
+
+static void
+use_adopted (const Siblings *siblings)
+{
+  void *other = ralloc_context (NULL);
+
+  ralloc_adopt (other, siblings->older);
+  ralloc_adopt (other, siblings->younger);
+  ralloc_adopt (other, siblings->root);
+}
+
+static void
+use_resized (const Siblings *siblings)
+{
+  reralloc_size (siblings->root, siblings->older, 1000);
+  reralloc_size (siblings->root, siblings->younger, 1000);
+}
+
+static void
+use_counted (const Siblings *siblings)
+{
+  ralloc_total_nodes (siblings->root);
+}
+
+static void
+use_measured (const Siblings *siblings)
+{
+  ralloc_total_size (siblings->root);
+}
+
+static void
+use_limited (const Siblings *siblings)
+{
+  ralloc_set_limit (siblings->root, 100000);
+}
+
+static void
+use_reported (const Siblings *siblings)
+{
+  FILE *nowhere = fopen ("/dev/null", "w");
+
+  ralloc_report (nowhere, siblings->root);
+}
+
+static void
+use_parents (const Siblings *siblings)
+{
+  ralloc_size (siblings->older, 10);
+  ralloc_size (siblings->younger, 10);
+}
+
+static void
+use_ancestors (const Siblings *siblings)
+{
+  ralloc_is_ancestor (siblings->root, siblings->older);
+  ralloc_is_ancestor (siblings->root, siblings->younger);
+}
+
+static void (*const uses[]) (const Siblings *)
+    = { use_freed,   use_freed_alone, use_stolen,   use_tried,
+        use_adopted, use_resized,     use_counted,  use_measured,
+        use_limited, use_reported,    use_parents,  use_ancestors };
+
+/* Writes to a word of the header of the older or the younger of two siblings,
+ * and lets a program use the tree. */
+static void
+use_damaged (unsigned use, unsigned word, uintptr_t value, bool is_younger)
+{
+  Siblings siblings = { .root = ralloc_context (NULL) };
+  uintptr_t *volatile words;
+
+  siblings.older = ralloc_size (siblings.root, 30);
+  siblings.younger = ralloc_size (siblings.root, 30);
+  words = is_younger ? siblings.younger : siblings.older;
+  ralloc_context (ralloc_context (ralloc_context (siblings.older)));
   slice_set_abort_handler (leave_if_damaged, NULL);
   words[-(ptrdiff_t) word] = value;
-  if (value % 32 == 0)
-    ralloc_free (older);
-  ralloc_free (root);
+  uses[use](&siblings);
+}
+
+/* Returns the status of a child in which a damaged tree is used. */
+static int
+status_of_use (unsigned use, unsigned word, uintptr_t value, bool is_younger)
+{
+  int status;
+  pid_t child = fork ();
+
+  if (child == 0)
+    {
+      use_damaged (use, word, value, is_younger);
+      _exit (0);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  return status;
 }
 
 /* Links that lead to no memory: next, child and parent are two to four words
@@ -759,21 +872,16 @@ damaged_links (const char *options)
           (uintptr_t) 0x4141414141414148, 4096 };
 
   test_options (options);
-  for (unsigned i = 0; i < 6 * G_N_ELEMENTS (values); i++)
-    {
-      int status;
-      pid_t child = fork ();
+  for (unsigned use = 0; use < G_N_ELEMENTS (uses); use++)
+    for (unsigned i = 0; i < 6 * G_N_ELEMENTS (values); i++)
+      {
+        int status = status_of_use (use, 2 + i % 3, values[i / 6],
+                                    i / 3 % 2 != 0);
 
-      if (child == 0)
-        {
-          free_damaged (2 + i % 3, values[i / 6], i / 3 % 2 != 0);
-          _exit (0);
-        }
-      g_assert_cmpint (waitpid (child, &status, 0), ==, child);
-      if (!WIFEXITED (status) || WEXITSTATUS (status) != FOUND_DAMAGE)
-        g_error ("%s: word %u, value %zx: status %x", options, 2 + i % 3,
-                 (size_t) values[i / 6], (unsigned) status);
-    }
+        if (!WIFEXITED (status) || WEXITSTATUS (status) != FOUND_DAMAGE)
+          g_error ("%s: use %u, word %u, value %zx: status %x", options, use,
+                   2 + i % 3, (size_t) values[i / 6], (unsigned) status);
+      }
 }
 
 static void

@@ -265,13 +265,11 @@ check_trailing (const void *payload, const char *operation)
  * A freed node is recognised by its parent word.  A block of another kind
  * fails the third test, and an interior pointer the third or the fourth,
  * unless a word before it happens to point to a word that points to it. */
-CONTEXT_TEXT Node *
-sli_context_check (const void *payload, const char *operation)
+static inline __attribute__ ((always_inline)) Node *
+check_leading (const void *payload, const char *operation)
 {
   Node *node = head_of (payload);
 
-  if (UNLIKELY (sli_context_mode & MODE_TRAILING_HEADER))
-    return check_trailing (payload, operation);
   if (UNLIKELY (((uintptr_t) payload & (NODE_ALIGN - 1)) != 0
                 || !(LIKELY (header_is_readable (node))
                      || sli_map_is_noted (payload, NOTE_NODE))))
@@ -330,6 +328,28 @@ sli_context_check_links (Node *node, const void *payload,
     sli_context_damaged (payload, operation);
 }
 
+/* The same in a checking mode, which looks each link up before a function
+ * follows it. */
+static COLD Node *
+check_with_links (const void *payload, const char *operation)
+{
+  Node *node = check_leading (payload, operation);
+
+  if (node->pprev != NODE_DYING)
+    sli_context_check_links (node, payload, operation);
+  return node;
+}
+
+CONTEXT_TEXT Node *
+sli_context_check (const void *payload, const char *operation)
+{
+  if (LIKELY ((sli_context_mode & (MODE_TRAILING_HEADER | MODE_BULK)) == 0))
+    return check_leading (payload, operation);
+  return (sli_context_mode & MODE_TRAILING_HEADER) != 0
+             ? check_trailing (payload, operation)
+             : check_with_links (payload, operation);
+}
+
 /* --- sizes --------------------------------------------------------------- */
 
 size_t
@@ -384,9 +404,13 @@ sli_context_usable_bytes (const void *payload)
 void *
 sli_context_walk (const void *top, const void *payload)
 {
-  const Node *node = node_of (payload);
-  void *next = node_first_child (node);
+  Node *node = node_of (payload);
+  void *next;
 
+  if (UNLIKELY ((sli_context_mode & MODE_BULK) != 0)
+      && node->pprev != NODE_DYING)
+    sli_context_check_links (node, payload, "a walk through a tree");
+  next = node_first_child (node);
   if (next != NULL)
     return next;
   while (payload != top)

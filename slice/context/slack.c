@@ -3,9 +3,9 @@
  * Layer: context.  No locks.
  *
  * Where contents are checked (hardened, debug), at least one byte is left
- * behind each payload, and 16 behind a large one.  These bytes are filled.  So the exact size of a
- * node is known, and a write past its end is found when the node is freed or
- * resized, or its size is read.
+ * behind each payload, and 16 behind a large one.  These bytes are filled.  So
+ * the exact size of a node is known, and a write past its end is found when
+ * the node is freed or resized, or its size is read.
  *
  *   +-------------+--------+-----+--------+-------------+
  *   | payload     | 0xd5   | ... | 0xd5   | 0x80 + n-1  |

@@ -449,8 +449,6 @@ any_free (void *ptr, const char *operation)
 
   if (UNLIKELY (node->pprev == NODE_DYING))
     return false;
-  if (UNLIKELY ((sli_context_mode & MODE_BULK) != 0))
-    sli_context_check_links (node, ptr, operation);
   return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0)
              ? watched_free (ptr, node, operation)
              : live_free (ptr, node, operation);
