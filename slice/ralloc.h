@@ -15,8 +15,8 @@
  * Every allocation is a node: it has a parent (or is a root), may have
  * children, and is freed with its parent.  Any node may serve as a context.  A
  * node takes 32 bytes beside its payload (16 on 32-bit machines), and one of
- * no bytes takes 48, so that its address is no other block's; a destructor, name, limit or reference takes memory only in nodes that have
- * one.
+ * no bytes takes 48, so that its address is no other block's; a destructor,
+ * name, limit or reference takes memory only in nodes that have one.
  *
  * Order: a tree is destroyed from its leaves to its root, among siblings the
  * youngest first.  A node's destructor runs when all its descendants are

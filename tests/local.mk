@@ -173,6 +173,7 @@ check_scripts = \
 	%D%/check-bootstrap.sh \
 	%D%/check-configure.sh \
 	%D%/check-layers.sh \
+	%D%/check-style.sh \
 	%D%/check-layout.sh \
 	%D%/check-headers.sh \
 	%D%/check-ralloc-types.sh \

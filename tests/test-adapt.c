@@ -508,7 +508,8 @@ free_dealt (unsigned index, void *data)
   g_assert_cmpuint (sli_record_peek ()->caches[SMALL_CLASS].size_peak, ==, 1);
 }
 
-/* Blocks so small that they share lines: magazines through which blocks only pass, on their way home, stay small. */
+/* Blocks so small that they share lines: magazines through which blocks only
+ * pass, on their way home, stay small. */
 static void
 test_mixed_stays_small (void)
 {

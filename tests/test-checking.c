@@ -222,7 +222,8 @@ free_and_wait (void)
 static void
 test_quarantine (void)
 {
-  static const char *const modes[] = { "checked", "hardened", "debug leaks=no" };
+  static const char *const modes[]
+      = { "checked", "hardened", "debug leaks=no" };
 
   for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
     {

@@ -57,7 +57,8 @@ print_counted (void)
 static void
 test_counted (void)
 {
-  char *said = test_said_by (print_counted), **lines = g_strsplit (said, "\n", -1);
+  char *said = test_said_by (print_counted),
+       **lines = g_strsplit (said, "\n", -1);
   const char *hits = column (lines[3], 5);
 
   g_assert_true (g_str_has_prefix (said, "slice: 0 live blocks, "));
@@ -109,7 +110,8 @@ test_table (void)
   g_assert_true (g_str_has_prefix (lines[2], "  size      live"));
   g_assert_true (g_str_has_prefix (lines[3], "    40         1"));
   g_assert_true (g_str_has_prefix (lines[4], "   512         0"));
-  g_assert_true (g_str_has_prefix (lines[1], "slice: 1 region (0 empty), 1 map, "));
+  g_assert_true (
+      g_str_has_prefix (lines[1], "slice: 1 region (0 empty), 1 map, "));
   g_assert_nonnull (strstr (lines[1], " KiB returned; 1 thread; large: "));
   /* What is not counted is no number. */
   g_assert_true (g_str_has_suffix (column (lines[3], 5), " -"));

@@ -34,7 +34,8 @@ static void
 test_stretch (void)
 {
   for (unsigned first = 0; first < GRANULESET_BITS; first++)
-    for (unsigned n = 0; n < GRANULESET_BITS && first + n <= GRANULESET_BITS; n++)
+    for (unsigned n = 0; n < GRANULESET_BITS && first + n <= GRANULESET_BITS;
+         n++)
       {
         GranuleSet set = granuleset_stretch (first, n);
         bool model[GRANULESET_BITS] = { false };

@@ -446,9 +446,9 @@ child_runs_model (void)
   _exit (0);
 }
 
-/* All calls, in a process whose threads were at work when it forked.  (Not under
- * memcheck: what a thread had just got from the system, and nobody in the child
- * knows of, is lost there, as memcheck says.) */
+/* All calls, in a process whose threads were at work when it forked.  (Not
+ * under memcheck: what a thread had just got from the system, and nobody in
+ * the child knows of, is lost there, as memcheck says.) */
 static void
 fork_and_run_model (void)
 {

@@ -804,8 +804,8 @@ see_parent (void *node)
   seen_parent = ralloc_parent (node);
 }
 
-/*  root ( upper ( fallback_parent ( top ( stays , frees-victim ) ) ) ): the second is
- * the younger, so it goes first. */
+/*  root ( upper ( fallback_parent ( top ( stays , frees-victim ) ) ) ): the
+ * second is the younger, so it goes first. */
 typedef struct
 {
   void *root, *upper, *fallback_parent, *top, *stays;
@@ -1092,8 +1092,10 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc-free/allocates", test_allocates);
   g_test_add_func ("/slice/ralloc-free/steals-self", test_steals_self);
   g_test_add_func ("/slice/ralloc-free/refuses", test_refuses);
-  g_test_add_func ("/slice/ralloc-free/fallback-parent-freed", test_fallback_parent_freed);
-  g_test_add_func ("/slice/ralloc-free/fallback-parent-moved", test_fallback_parent_moved);
+  g_test_add_func ("/slice/ralloc-free/fallback-parent-freed",
+                   test_fallback_parent_freed);
+  g_test_add_func ("/slice/ralloc-free/fallback-parent-moved",
+                   test_fallback_parent_moved);
   g_test_add_func ("/slice/ralloc-free/steal-between-walks",
                    test_steal_between_walks);
   g_test_add_func ("/slice/ralloc-free/children-within-children",

@@ -266,7 +266,8 @@ forbidden_near (const void *address)
 {
   enum { WINDOW_BYTES = 2 * 1024 * 1024 };
   size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
-  char *start = (char *) ((uintptr_t) address & ~(uintptr_t) (WINDOW_BYTES - 1));
+  char *start
+      = (char *) ((uintptr_t) address & ~(uintptr_t) (WINDOW_BYTES - 1));
 
   for (size_t at = 0; at < WINDOW_BYTES; at += page_bytes)
     if (!slice_is_ours (start + at)

@@ -1,5 +1,6 @@
-/* test-ralloc-report.c - slice/context/ralloc/ralloc-report.c: every kind of node and
- * everything that is said of one, as text and as JSON; roots that are tracked
+/* test-ralloc-report.c - slice/context/ralloc/ralloc-report.c: every kind of
+ * node and everything that is said of one, as text and as JSON; roots that are
+ * tracked
  *
  * SPDX-License-Identifier: MIT
  */

@@ -281,7 +281,8 @@ test_pages (void)
   BREAK ("P1", region, region->state, region->state = REGION_PURGED);
   BREAK ("P1", region, region->state, region->state = REGION_IN_TRIM);
   BREAK ("P3", region, region->zeroed,
-         granuleset_add (&region->zeroed, region_granule_of (region, kept[0]), 1));
+         granuleset_add (&region->zeroed, region_granule_of (region, kept[0]),
+                         1));
   BREAK ("P4", region->extent, region->extent->n_purged,
          region->extent->n_purged++);
   BREAK ("P6", &sli_page, sli_page.n_plain, sli_page.n_plain++);
@@ -299,7 +300,8 @@ test_pages (void)
 static unsigned
 find_neighbours (const Region *region)
 {
-  for (unsigned granule = region->n_header; granule + 2 < region->n_granules; granule++)
+  for (unsigned granule = region->n_header; granule + 2 < region->n_granules;
+       granule++)
     if (region->run_first[granule] == granule
         && region->run_first[granule + 1] == granule + 1
         && region->run_first[granule + 2] == granule + 2)
@@ -342,7 +344,8 @@ half_full_region (void)
 static unsigned
 find_unit (const Region *region, bool is_free)
 {
-  for (unsigned granule = region->n_granules - 1; granule > region->n_header; granule--)
+  for (unsigned granule = region->n_granules - 1; granule > region->n_header;
+       granule--)
     if (granuleset_has_all (&region->free, granule, 1) == is_free)
       return granule;
   g_assert_not_reached ();
@@ -358,8 +361,8 @@ make_run (Region *region, unsigned granule)
   region->run_granules[granule] = 1;
 }
 
-/* Each way in which granules, runs and the set of free ones may differ.  What is
- * broken is put right elsewhere, so that n_free stays true. */
+/* Each way in which granules, runs and the set of free ones may differ.  What
+ * is broken is put right elsewhere, so that n_free stays true. */
 static void
 test_units (void)
 {
@@ -421,7 +424,8 @@ test_map (void)
   sli_map_set (region, region->n_granules * sli_page.granule_bytes);
   g_assert_cmpstr (slice_validate (NULL), ==, NULL);
   extent = region->extent;
-  g_assert_true (sizeof (void *) == 4 || extent->n_initialised < extent->n_regions);
+  g_assert_true (sizeof (void *) == 4
+                 || extent->n_initialised < extent->n_regions);
   /* With 32 bits an extent has two regions: it may take another one. */
   while (extent->n_initialised == extent->n_regions)
     extent = region_of (slice_alloc (SLICE_SIZE_MAX))->extent;

@@ -1,4 +1,5 @@
-/* testmagazine.h - one class's traffic and counts, for the tests of the magazine layer
+/* testmagazine.h - one class's traffic and counts, for the tests of the
+ * magazine layer
  *
  * SPDX-License-Identifier: MIT
  */

@@ -36,15 +36,15 @@ void sli_trace_realloc (SliceTraceKind kind, const void *old_block,
 
 /* Around a call to malloc, free or a page source. */
 void sli_trace_internal (bool begins);
-#define TRACE_INTERNAL(statement)                                                  \
+#define TRACE_INTERNAL(statement)                                             \
   do                                                                          \
     {                                                                         \
-      bool is_told_ = trace_is_on ();                                         \
-      if (is_told_)                                                           \
-        sli_trace_internal (true);                                                 \
+      bool is_on_ = trace_is_on ();                                           \
+      if (is_on_)                                                             \
+        sli_trace_internal (true);                                            \
       statement;                                                              \
-      if (is_told_)                                                           \
-        sli_trace_internal (false);                                                \
+      if (is_on_)                                                             \
+        sli_trace_internal (false);                                           \
     }                                                                         \
   while (0)
 

@@ -1,4 +1,4 @@
-/* checking-blocks.c - blocks of chunks in the checking modes: sizes, live or not
+/* checking-blocks.c - the checking modes: sizes and state of chunks' blocks
  *
  * Layer: checking.  Below: slab, for the tags.  No locks.  Design: chapter 6.
  *

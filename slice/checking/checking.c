@@ -7,9 +7,9 @@
  * Sources: mechanisms of mimalloc, Scudo and hardened_malloc, chosen by
  * measured cost (design chapter 11).
  *
- *   checked, hardened:                 debug:
- *   | block | canary | (slack) |       | red zone | block | red zone | (slack) |
- *            8 bytes (hardened)          16 bytes            16 bytes
+ *   checked, hardened:               debug:
+ *   | block | canary | (slack) |     | red zone | block | red zone | (slack) |
+ *            8 bytes (hardened)        16 bytes            16 bytes
  *
  * checking-contents.h: canaries, zeroes, red zones; checking-report.c:
  * messages; checking-tool.c: under a tool.

@@ -424,7 +424,8 @@ sli_heap_free_moved (void *block, const void *site)
 /* --- sizes --------------------------------------------------------------- */
 
 size_t
-sli_heap_block_bytes (const void *block, const char *operation, const void *site)
+sli_heap_block_bytes (const void *block, const char *operation,
+                      const void *site)
 {
   unsigned class_index = chunk_class_of (block);
   size_t bytes;

@@ -486,7 +486,8 @@ report_freed_twice (unsigned class_index, const void *chunk,
   sli_diag_misuse (
       ERROR_FREED_TWICE, operation != NULL ? operation : "slice_free1",
       &(BlockFacts){ .address = chunk,
-                     .given_bytes = operation != NULL ? DIAG_SIZE_UNKNOWN : bytes,
+                     .given_bytes
+                     = operation != NULL ? DIAG_SIZE_UNKNOWN : bytes,
                      .real_bytes = operation != NULL ? bytes : 0 });
 }
 

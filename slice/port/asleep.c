@@ -7,8 +7,8 @@
  * description there.  The kernel sets the word to NULL when it preempts the
  * thread or delivers a signal outside of that sequence (<linux/rseq.h>).  The
  * mark is the address of a sequence that no thread is ever in.  So it is gone
- * once a signal handler has started.  Preempted threads lose it, too, and have it
- * again when they mark themselves the next time.
+ * once a signal handler has started.  Preempted threads lose it, too, and have
+ * it again when they mark themselves the next time.
  *
  * /proc tells which system call a thread is blocked in.
  *

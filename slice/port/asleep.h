@@ -42,8 +42,8 @@ asleep_mark (const Asleep *self)
 }
 
 /* Returns true if another thread slept in a system call at some time during
- * this call, and no signal handler has started since it marked itself.  False may
- * mean that nothing is known.  The thread must not end meanwhile.
+ * this call, and no signal handler has started since it marked itself.  False
+ * may mean that nothing is known.  The thread must not end meanwhile.
  * Cost: three system calls, some microseconds. */
 bool sli_asleep_is (const Asleep *thread);
 

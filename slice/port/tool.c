@@ -21,7 +21,7 @@
  * LeakSanitizer define it, even if this library was built without them. */
 extern void __sanitizer_print_stack_trace (void) __attribute__ ((weak));
 
-/* 1 if an address is that of a live block.  (sanitizer/allocator_interface.h) */
+/* 1 if an address is a live block's.  (sanitizer/allocator_interface.h) */
 extern int __sanitizer_get_ownership (const volatile void *block)
     __attribute__ ((weak));
 

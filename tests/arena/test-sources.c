@@ -36,7 +36,7 @@ run_free (const SliceSource *source, GArray *runs, guint i)
   g_array_remove_index_fast (runs, i);
 }
 
-/* Runs of random sizes and alignments are mapped and unmapped; none overlaps. */
+/* Runs of random sizes and alignments come and go; none overlaps. */
 static void
 run_model (const SliceSource *source, unsigned n_operations, size_t n_pages)
 {
@@ -290,8 +290,9 @@ test_misuse_unmap_foreign (void)
       if (child == 0)
         {
           const SliceSource *source
-              = what < 6 ? slice_source_huge_new (SLICE_HUGE_ADVISED, 0)
-                         : slice_source_file_new (fileno (tmpfile ()), 64 << 20);
+              = what < 6
+                    ? slice_source_huge_new (SLICE_HUGE_ADVISED, 0)
+                    : slice_source_file_new (fileno (tmpfile ()), 64 << 20);
           setrlimit (RLIMIT_CORE, &(struct rlimit){ 0, 0 });
           dup2 (open ("/dev/null", O_WRONLY), 2);
           g_assert_nonnull (source);
@@ -586,7 +587,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/sources/misuse/busy", test_misuse_busy);
   g_test_add_func ("/slice/sources/misuse/kind", test_misuse_kind);
   g_test_add_func ("/slice/sources/misuse/unmap", test_misuse_unmap);
-  g_test_add_func ("/slice/sources/misuse/unmap-foreign", test_misuse_unmap_foreign);
+  g_test_add_func ("/slice/sources/misuse/unmap-foreign",
+                   test_misuse_unmap_foreign);
   static const SliceOption hardened = SLICE_OPTION_HARDENED;
   static const SliceOption debug = SLICE_OPTION_DEBUG;
   g_test_add_data_func ("/slice/sources/misuse/signal/hardened", &hardened,

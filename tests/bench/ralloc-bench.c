@@ -230,9 +230,11 @@ peers_load (const char *mesa_path)
   void *library;
 
   peers[n_peers++]
-      = (Peer){ "malloc", malloc_build, malloc_alloc, malloc_free_tree, free, NULL, true };
-  peers[n_peers++] = (Peer){ "slice",     ours_build, ours_alloc, ours_free_tree,
-                             ralloc_free, ours_steal, true };
+      = (Peer){ "malloc", malloc_build, malloc_alloc, malloc_free_tree,
+                free,     NULL,         true };
+  peers[n_peers++]
+      = (Peer){ "slice",     ours_build, ours_alloc, ours_free_tree,
+                ralloc_free, ours_steal, true };
   library = mesa_path != NULL
                 ? dlopen (mesa_path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
                 : NULL;
@@ -246,8 +248,9 @@ peers_load (const char *mesa_path)
   if (library != NULL && mesa.alloc != NULL && mesa.free != NULL
       && mesa.steal != NULL)
     {
-      peers[n_peers++] = (Peer){ "ralloc",  mesa_build, mesa_alloc,     mesa_free_tree,
-                                 mesa.free, mesa_steal_one, true };
+      peers[n_peers++]
+          = (Peer){ "ralloc",  mesa_build,     mesa_alloc, mesa_free_tree,
+                    mesa.free, mesa_steal_one, true };
     }
   else if (mesa_path != NULL)
     {
@@ -262,9 +265,10 @@ peers_load (const char *mesa_path)
       *(void **) &talloc.named = dlsym (library, "talloc_named_const");
       *(void **) &talloc.free = dlsym (library, "_talloc_free");
       *(void **) &talloc.steal = dlsym (library, "_talloc_steal_loc");
-      peers[n_peers++]
-          = (Peer){ "talloc",        talloc_build, talloc_alloc,     talloc_free_tree,
-                    talloc_free_one, talloc_steal_one, true };
+      peers[n_peers++] = (Peer){
+        "talloc",        talloc_build,     talloc_alloc, talloc_free_tree,
+        talloc_free_one, talloc_steal_one, true
+      };
     }
   library = dlopen ("libapr-1.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library != NULL)
@@ -275,8 +279,8 @@ peers_load (const char *mesa_path)
       *(void **) &apr.create = dlsym (library, "apr_pool_create_ex");
       *(void **) &apr.destroy = dlsym (library, "apr_pool_destroy");
       *(void **) &apr.alloc = dlsym (library, "apr_palloc");
-      peers[n_peers++]
-          = (Peer){ "apr", apr_build, apr_alloc, apr_free_tree, NULL, NULL, false };
+      peers[n_peers++] = (Peer){ "apr", apr_build, apr_alloc, apr_free_tree,
+                                 NULL,  NULL,      false };
     }
 }
 

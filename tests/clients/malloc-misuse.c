@@ -1,7 +1,7 @@
 /* malloc-misuse.c - misuse of malloc's blocks, one kind by name
  *
- * Run by test-malloc-programs.sh with libslice-malloc in front, in each mode, until it
- * ends by a message.  It knows nothing of us.
+ * Run by test-malloc-programs.sh with libslice-malloc in front, in each mode,
+ * until it ends by a message.  It knows nothing of us.
  *
  * SPDX-License-Identifier: MIT
  */

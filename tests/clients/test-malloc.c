@@ -2,9 +2,10 @@
  *
  * The program is linked to the library, so that each call of malloc's family,
  * GLib's too, comes to it.  A model knows what lives: its size, its contents,
- * its alignment.  test-malloc-programs.sh runs it once more in the checking modes.
- * SLICE_TEST_TIER=2 runs the model for longer; with an argument --soak=SECONDS
- * it is all that runs.
+ * its alignment.  test-malloc-programs.sh runs it once more in the checking
+ * modes.
+ * SLICE_TEST_TIER=2 runs the model for longer; with an argument
+ * --soak=SECONDS it is all that runs.
  *
  * SPDX-License-Identifier: MIT
  */

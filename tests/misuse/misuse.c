@@ -177,13 +177,14 @@ run_child (const Case *one, const char *options, int fd)
   dup2 (fd, 2);
   if (options != NULL)
     setenv ("SLICE_OPTIONS", options, 1);
-  hang_after (getenv ("MISUSE_LONG") != NULL ? 10 * CASE_SECONDS : CASE_SECONDS);
+  hang_after (getenv ("MISUSE_LONG") != NULL ? 10 * CASE_SECONDS
+                                             : CASE_SECONDS);
   take = allocator->alloc;
   give = allocator->free;
   exit (one->run ());
 }
 
-/* All that comes; a grandchild may hold the pipe open, so ask the child, too. */
+/* All that comes; a grandchild may hold the pipe open: ask the child, too. */
 static void
 collect (int fd, Outcome *outcome)
 {

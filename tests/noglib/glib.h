@@ -149,7 +149,8 @@ int g_test_rand_int_range (int low, int high);
 double g_test_rand_double_range (double low, double high);
 #define g_test_rand_bit() (g_test_rand_int_range (0, 2) != 0)
 #define g_bit_storage(n)                                                      \
-  ((n) == 0 ? 1u : (unsigned) (sizeof (long) * 8) - (unsigned) __builtin_clzl (n))
+  ((n) == 0 ? 1u                                                              \
+            : (unsigned) (sizeof (long) * 8) - (unsigned) __builtin_clzl (n))
 
 /* --- memory and strings --- */
 

@@ -372,7 +372,8 @@ struct NoglibTable
 static Place *
 table_place (const GHashTable *table, gconstpointer key)
 {
-  size_t i = (size_t) (((uint64_t) (uintptr_t) key * 0x9e3779b97f4a7c15u) >> 32);
+  size_t i
+      = (size_t) (((uint64_t) (uintptr_t) key * 0x9e3779b97f4a7c15u) >> 32);
 
   for (;; i++)
     {

@@ -510,11 +510,19 @@ reached (const char *name)
 int
 main (int argc, char **argv)
 {
-  static const char *const wanted[]
-      = { "lock",        "lock taken", "record entered", "depot push",
-          "depot pop",   "depot steal", "detaching",  "words cleared",    "chunk to be freed",
-          "magazine seen", "magazine replaced", "inline alloc: block",
-          "inline free: slot" };
+  static const char *const wanted[] = { "lock",
+                                        "lock taken",
+                                        "record entered",
+                                        "depot push",
+                                        "depot pop",
+                                        "depot steal",
+                                        "detaching",
+                                        "words cleared",
+                                        "chunk to be freed",
+                                        "magazine seen",
+                                        "magazine replaced",
+                                        "inline alloc: block",
+                                        "inline free: slot" };
   uint64_t n_schedules = 3000, seed = 1, n_bad = 0;
   const char *replayed = NULL;
 

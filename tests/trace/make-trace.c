@@ -261,7 +261,8 @@ freed_together (Maker *maker)
     }
 }
 
-/* One block in all is freed by another thread: an arena would be one for both. */
+/* One block in all is freed by another thread: an arena would be one for both.
+ */
 static void
 freed_together_but_one (Maker *maker)
 {

@@ -1,10 +1,11 @@
 /* linear-grow.c - an object that grows at the end of a linear arena
  *
  * Layer: arena.  The inline code starts and finishes an object that fits the
- * current block.  All others grow in an arena that is hidden from it: the first
- * call of this file hides it (linear_grows()).  The object starts where the
- * next one would, and is added when it is finished.  If its block becomes too small, it moves to a block of at least
- * twice its size, so each byte is copied O(1) times.
+ * current block.  All others grow in an arena that is hidden from it: the
+ * first call of this file hides it (linear_grows()).  The object starts where
+ * the next one would, and is added when it is finished.  If its block becomes
+ * too small, it moves to a block of at least twice its size, so each byte is
+ * copied O(1) times.
  *
  * Design: section 8.2.
  *

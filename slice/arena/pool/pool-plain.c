@@ -423,7 +423,7 @@ sli_pool_plain_trim (SlicePool *pool)
   plain_set_limit (pool);
 }
 
-/* --- alloc and free -------------------------------------------------------- */
+/* --- alloc and free ------------------------------------------------------ */
 
 /* Pushes the addresses of the n chunks that lie below `end', the highest
  * first. */

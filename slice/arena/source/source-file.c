@@ -160,7 +160,8 @@ file_end (OwnedSource *owned)
   slice_free1 (sizeof *file, file);
 }
 
-/* Opens the file and reserves its addresses; if a part fails, file_end() undoes the rest. */
+/* Opens the file and reserves its addresses; if a part fails, file_end()
+ * undoes the rest. */
 static bool
 file_open (FileSource *file, int fd)
 {

@@ -124,7 +124,8 @@ tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
   char *start = sli_align (buffer, 16);
   size_t skip = (size_t) (start - (char *) buffer);
   size_t front = skip + align_up (sizeof (TlsfAdded), 16);
-  if (!tlsf->is_fixed || bytes < ADDED_BYTES_MIN || bytes < front + BLOCK_STRIDE_MIN
+  if (!tlsf->is_fixed || bytes < ADDED_BYTES_MIN
+      || bytes < front + BLOCK_STRIDE_MIN
       || sli_tlsf_n_lists_for (bytes) > tlsf->n_lists
       || tlsf_overlaps (tlsf, start, bytes - skip))
     {

@@ -1,8 +1,8 @@
 /* tlsf-region.c - the regions of a TLSF heap
  *
- * Layer: arena.  A heap over buffers has a region in each (tlsf-fixed.c).  One that
- * grows has a region in each block of its chain; it keeps one empty region and
- * returns a second one at once.
+ * Layer: arena.  A heap over buffers has a region in each (tlsf-fixed.c).  One
+ * that grows has a region in each block of its chain; it keeps one empty
+ * region and returns a second one at once.
  *
  * Design: section 8.5.
  *

@@ -47,7 +47,7 @@ typedef struct
   Walk *walk;          /* the walk that frees; NULL: the top of a tree may */
   uintptr_t known;     /* in records of nodes that go; 0: there are no results,
                           and the fields below are not set */
-  uintptr_t serial;    /* in records that the search has met; 0: there is none */
+  uintptr_t serial; /* in records that the search has met; 0: there is none */
   Extension *start;    /* the node that is to be freed */
   Extension *first;    /* the queue: nodes whose references are next */
   Extension *last;

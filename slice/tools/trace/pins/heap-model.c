@@ -57,7 +57,8 @@ sli_heap_new (TraceReader *reader, HeapPolicy policy)
   HeapModel *heap = sli_tool_zero (sizeof *heap);
   heap->policy = policy;
   uint32_t page_bytes = reader->head.page_bytes;
-  heap->page_shift = page_bytes == 0 ? 12 : (unsigned)__builtin_ctz (page_bytes);
+  heap->page_shift
+      = page_bytes == 0 ? 12 : (unsigned) __builtin_ctz (page_bytes);
   heap->mmap_threshold_bytes = MMAP_THRESHOLD_BYTES;
   heap->trim_threshold_bytes = MMAP_THRESHOLD_BYTES;
   heap->first_free = NO_BLOCK;
