@@ -28,23 +28,10 @@ source=$(cd "$top_srcdir" && pwd)
 build=$temporary/build
 mkdir "$build" && cd "$build" || exit 99
 
-# step NAME COMMAND...: runs it; its last words if it fails
-step ()
-{
-  name=$1
-  shift
-  if "$@" > "$temporary/log" 2>&1 < /dev/null; then
-    pass "$name"
-  else
-    fail "$name" "$(tail -n 30 "$temporary/log")"
-    finish
-  fi
-}
-
 step "configure" "$source/configure" --disable-static --without-tests \
   --enable-werror --build=i686-pc-linux-gnu --host=i686-pc-linux-gnu \
-  CC="$CC -m32" CXX="${CXX-} -m32" PKG_CONFIG=false
-step "make" make slice/libslice.la
+  CC="$CC -m32" CXX="${CXX-} -m32" PKG_CONFIG=false || finish
+step "make" make slice/libslice.la || finish
 # Can it fail?  Only if this is what it says it is.
 case $(${READELF:-readelf} -h slice/.libs/libslice.so) in
 *ELF32*) pass "the library is 32-bit" ;;

@@ -73,19 +73,6 @@ find_compiler ()
   return 1
 }
 
-# step NAME COMMAND...: false if it fails
-step ()
-{
-  name=$1
-  shift
-  if "$@" > "$temporary/log" 2>&1 < /dev/null; then
-    pass "$name"
-  else
-    fail "$name" "$(tail -n 20 "$temporary/log")"
-    return 1
-  fi
-}
-
 # built NAME TRIPLET COMPILER MACHINE: configure and make, in $build
 built ()
 {

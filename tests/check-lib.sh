@@ -52,6 +52,19 @@ skip_all ()
   exit 0
 }
 
+# step NAME COMMAND...: runs it; false, and its last words, if it fails
+step ()
+{
+  name=$1
+  shift
+  if "$@" > "$temporary/log" 2>&1 < /dev/null; then
+    pass "$name"
+  else
+    fail "$name" "$(tail -n 20 "$temporary/log")"
+    return 1
+  fi
+}
+
 # equal NAME VALUE WANTED
 equal ()
 {

@@ -26,19 +26,6 @@ if test "${SLICE_TEST_MATRIX:-0}" = 1; then
 fi
 . "$top_srcdir/tests/noglib-tests.sh"
 
-# step NAME COMMAND...: false if it fails
-step ()
-{
-  name=$1
-  shift
-  if "$@" > "$temporary/log" 2>&1 < /dev/null; then
-    pass "$name"
-  else
-    fail "$name" "$(tail -n 20 "$temporary/log")"
-    return 1
-  fi
-}
-
 mkdir "$temporary/build"
 cd "$temporary/build" || exit 99
 step "configure" "$top_srcdir/configure" -q --without-tests \
