@@ -158,6 +158,40 @@ test_debug_size_default (void)
 }
 
 static void
+check_node_at (uintptr_t number, size_t offset, BlockNodeState wanted)
+{
+  void *start = NULL;
+  size_t bytes = 0;
+
+  g_assert_cmpint (sli_block_check_node_at ((char *) at (number) + offset,
+                                            &start, &bytes),
+                   ==, wanted);
+  g_assert_true (start == (wanted == BLOCK_NODE_INTERIOR ? at (number)
+                                                         : NULL));
+  g_assert_cmpuint (bytes, ==, wanted == BLOCK_NODE_INTERIOR ? 40 : 0);
+}
+
+/* What is known of an address as a node's. */
+static void
+test_nodes (void)
+{
+  sli_block_check_add_at (at (5), 40, NULL);
+  sli_block_check_add_at (at (9), 40, NULL);
+  sli_block_check_note_node (at (5));
+  check_node_at (5, 0, BLOCK_NODE_LIVE);
+  check_node_at (5, 1, BLOCK_NODE_INTERIOR);
+  check_node_at (5, 39, BLOCK_NODE_INTERIOR);
+  check_node_at (5, 40, BLOCK_NODE_NONE);
+  check_node_at (9, 0, BLOCK_NODE_NONE);
+  check_node_at (9, 8, BLOCK_NODE_NONE);
+  check_node_at (4, 0, BLOCK_NODE_NONE);
+  sli_block_check_remove_at (at (5), 40, "test", NULL);
+  check_node_at (5, 0, BLOCK_NODE_FREED);
+  check_node_at (5, 1, BLOCK_NODE_NONE);
+  sli_block_check_remove_at (at (9), 40, "test", NULL);
+}
+
+static void
 expect (int number, const char *text, const char *sizes, const char *class)
 {
   test_will_die ("slice: error %d: test: %s: block %p, given size %s "
@@ -198,6 +232,7 @@ main (int argc, char **argv)
   if (!test_is_slow ()) /* tools want addresses of their own */
     test_add_fresh ("/slice/block-check/no-memory", test_no_memory);
   test_add_fresh ("/slice/block-check/threads", test_threads);
+  test_add_fresh ("/slice/block-check/nodes", test_nodes);
   test_add_fresh ("/slice/block-check/debug-size", test_debug_size);
   test_add_fresh ("/slice/block-check/debug-size-checked",
                   test_debug_size_checked);

@@ -11,6 +11,7 @@
 #include "teststats.h"
 #include "depot/depot.h"
 #include "port/shard.h"
+#include "slab/slab.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,7 +22,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_CHURNERS = 3, CHILD_SECONDS = 20, NESTED_FORKS = 5 };
+enum
+{
+  N_CHURNERS = 3,
+  CHILD_SECONDS = 20,
+  NESTED_FORKS = 5,
+  SMALL_CLASS = 3 /* any */
+};
 
 /* --- other libraries' handlers, registered before and after ours --- */
 
@@ -805,6 +812,48 @@ add_first_calls (void)
 
 #endif
 
+/* --- where every block is a malloc --- */
+
+static pthread_barrier_t holder_barrier;
+
+static void *
+hold_slab_lock (void *data G_GNUC_UNUSED)
+{
+  sli_lock (sli_slab_lock (SMALL_CLASS));
+  pthread_barrier_wait (&holder_barrier);
+  pthread_barrier_wait (&holder_barrier);
+  sli_unlock (sli_slab_lock (SMALL_CLASS));
+  return NULL;
+}
+
+/* The fork does not take the classes' locks then.  Another thread may hold one
+ * as it looks for what could be given back, and the child must not wait for
+ * it. */
+static void
+test_malloc_locks (void)
+{
+  pthread_t holder;
+  pid_t child;
+  int status;
+
+  test_options ("always-malloc");
+  slice_free1 (64, slice_alloc (64));
+  pthread_barrier_init (&holder_barrier, NULL, 2);
+  pthread_create (&holder, NULL, hold_slab_lock, NULL);
+  pthread_barrier_wait (&holder_barrier);
+  child = fork ();
+  if (child == 0)
+    {
+      hang_after (CHILD_SECONDS);
+      slice_trim (0);
+      _exit (slice_validate (NULL) == NULL ? 0 : 1);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  pthread_barrier_wait (&holder_barrier);
+  pthread_join (holder, NULL);
+  g_assert_cmpint (status, ==, 0);
+}
+
 /* Each call seems to come from the next processor: threads take magazines from
  * each other's shards all the time, and handlers come to shards that nobody
  * has used before. */
@@ -853,6 +902,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/fork/first-block-in-a-handler",
                   test_first_block_in_a_handler);
   add_first_calls ();
+  test_add_fresh ("/slice/fork/malloc-locks", test_malloc_locks);
   test_add_fresh ("/slice/fork/forks-stealing", test_forks_stealing);
   return g_test_run ();
 }
