@@ -193,12 +193,15 @@ lib_LTLIBRARIES += %D%/libslice.la
 	-no-undefined \
 	-version-info $(SLICE_LT_VERSION) \
 	$(SLICE_LIB_LDFLAGS)
-EXTRA_%C%_libslice_la_DEPENDENCIES = %D%/libslice.map %D%/libslice.ld
+EXTRA_%C%_libslice_la_DEPENDENCIES = \
+	%D%/packaging/libslice.map \
+	%D%/packaging/libslice.ld
 if HAVE_VERSION_SCRIPT
-%C%_libslice_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/%D%/libslice.map
+%C%_libslice_la_LDFLAGS += \
+	-Wl,--version-script=$(top_srcdir)/%D%/packaging/libslice.map
 endif
 if HAVE_LAYOUT_SCRIPT
-layout_script = $(top_srcdir)/%D%/libslice.ld
+layout_script = $(top_srcdir)/%D%/packaging/libslice.ld
 %C%_libslice_la_LDFLAGS += -Wl,-T,$(layout_script)
 endif
 
@@ -229,30 +232,6 @@ EXTRA_DIST += \
 	%D%/rust/src/scope.rs \
 	%D%/rust/tests/blocks.rs \
 	%D%/rust/tests/scopes.rs
-EXTRA_DIST += %D%/libslice.map %D%/libslice.ld %D%/libslice-gdb.py
-
-# gdb looks for NAME-gdb.py beside the file that is loaded, links followed, and
-# then in its own folder, which is under /usr where the system's gdb is.  What
-# lies elsewhere it loads if gdb is configured to (docs/guide/debugging.md).
-gdb_directory = \
-	case '$(prefix)' in \
-	/usr) directory='$(DESTDIR)$(datadir)/gdb/auto-load$(libdir)' ;; \
-	*) directory='$(DESTDIR)$(libdir)' ;; \
-	esac
-install-data-hook: install-gdb
-install-gdb:
-	@$(gdb_directory); \
-	. ./slice/libslice.la && \
-	set -- $$library_names && \
-	test $$# != 0 || exit 0; \
-	$(MKDIR_P) "$$directory" && \
-	echo "installing $$directory/$$1-gdb.py" && \
-	$(INSTALL_DATA) $(srcdir)/slice/libslice-gdb.py \
-	  "$$directory/$$1-gdb.py"
-uninstall-hook: uninstall-gdb
-uninstall-gdb:
-	$(gdb_directory); rm -f "$$directory"/libslice.*-gdb.py
-.PHONY: install-gdb uninstall-gdb
 
 include slice/heap/local.mk
 include slice/context/local.mk

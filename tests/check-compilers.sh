@@ -75,7 +75,7 @@ check ()
   mkdir "$out"
   if compile "$out" "$@" > "$temporary/log" 2>&1 \
      && "$@" -shared -fPIC -w $SLICE_LIB_LDFLAGS -Wl,-soname,libslice.so.0 \
-          -Wl,--version-script="$top_srcdir/slice/libslice.map" \
+          -Wl,--version-script="$top_srcdir/slice/packaging/libslice.map" \
           ${LAYOUT_SCRIPT:+-Wl,-T,"$LAYOUT_SCRIPT"} \
           -o "$out/libslice.so.0" "$out"/*.o -lpthread \
           > "$temporary/log" 2>&1; then

@@ -9,7 +9,7 @@
 : "${PUBLIC_HEADERS:=slice/slice.h slice/options.h slice/stats.h \
 slice/source.h slice/version.h}"
 library=$top_builddir/slice/.libs/libslice.so
-map=$top_srcdir/slice/libslice.map
+map=$top_srcdir/slice/packaging/libslice.map
 # A build with assertions keeps each thread's list of held locks as well.
 tls_bytes_max=16
 if grep -q '^#define SLICE_DEBUG ' "$top_builddir/config.h" 2> /dev/null; then

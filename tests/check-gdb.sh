@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/check-lib.sh"
 
-script=$top_srcdir/slice/libslice-gdb.py
+script=$top_srcdir/slice/packaging/libslice-gdb.py
 if ! command -v gdb > /dev/null 2>&1 \
    || ! gdb --batch -ex 'python print(1)' > /dev/null 2>&1; then
   skip "gdb" "no gdb with Python"

@@ -20,8 +20,8 @@
 #define COLD __attribute__ ((cold, noinline))
 #define NOINLINE __attribute__ ((noinline))
 #define UNUSED __attribute__ ((unused))
-/* The section of a function; slice/libslice.ld gives each section pages of its
- * own.  COMMON_TEXT: every program runs it.  CONTEXT_TEXT: programs with
+/* The section of a function; packaging/libslice.ld gives each section pages of
+ * its own.  COMMON_TEXT: every program runs it.  CONTEXT_TEXT: programs with
  * contexts run it.  Functions without either are rarely run. */
 #define COMMON_TEXT __attribute__ ((section (".text.slice_common")))
 #define CONTEXT_TEXT __attribute__ ((section (".text.slice_context")))
