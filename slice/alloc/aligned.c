@@ -107,7 +107,7 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
   if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
     return alloc_by_class (alignment, size, site);
   TRACE_INTERNAL (block = sli_os_aligned_alloc (
-      bytes + sli_dispatch.tail_bytes, alignment));
+      bytes + sli_dispatch.zone_bytes, alignment));
   if (block != NULL && sli_dispatch.registers
       && !sli_checking_add_aligned (block, alignment, size, site))
     {

@@ -60,7 +60,7 @@ malloc_alloc (size_t size, const void *site)
       return NULL;
     }
   TRACE_INTERNAL (
-      block = sli_os_malloc (size + sli_dispatch.tail_bytes, false));
+      block = sli_os_malloc (size + sli_dispatch.zone_bytes, false));
   if (block == NULL)
     return NULL;
   if (sli_dispatch.registers && !sli_checking_add_large (block, size, site))
@@ -310,8 +310,8 @@ dispatch_begin (void)
                           : sli_dispatch.path == PATH_CHECKING
                               ? sli_checking_size_max ()
                               : SLICE_SIZE_MAX;
-  sli_dispatch.tail_bytes = sli_dispatch.path == PATH_CHECKING
-                                ? sli_checking_begin_tails ()
+  sli_dispatch.zone_bytes = sli_dispatch.path == PATH_CHECKING
+                                ? sli_checking_begin_zones ()
                                 : 0;
   sli_dispatch.malloc_is_exact = malloc_tells_exactly (tool);
   sli_dispatch.registers = registers_mallocs ();

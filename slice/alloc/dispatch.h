@@ -37,7 +37,7 @@ typedef struct
   CheckingCalls calls;
   CheckingCalls untraced; /* the same without hooks */
   size_t size_max;      /* larger blocks are the system malloc's */
-  size_t tail_bytes;    /* that malloc allocates behind such a block */
+  size_t zone_bytes;    /* that malloc allocates behind such a block */
   bool registers;       /* mallocs are in the registry of live blocks */
   bool malloc_is_exact; /* malloc knows the exact requested size */
   _Alignas (8) uint64_t n_large_allocs;

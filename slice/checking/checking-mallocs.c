@@ -14,21 +14,21 @@
 #include "block-registry.h"
 #include "port/os.h"
 
-/* --- tails ---------------------------------------------------------------- */
+/* --- red zones behind blocks of malloc ----------------------------------- */
 
 size_t
-sli_checking_begin_tails (void)
+sli_checking_begin_zones (void)
 {
   if (back_of (sli_checking.mode) != 0
       && sli_checking.mode != CHECKING_ANNOTATED)
-    sli_checking.tail_bytes = ZONE_BYTES;
-  return sli_checking.tail_bytes;
+    sli_checking.zone_bytes = ZONE_BYTES;
+  return sli_checking.zone_bytes;
 }
 
 static void
-tail_write (char *block, size_t size)
+zone_write (char *block, size_t size)
 {
-  if (sli_checking.tail_bytes == 0)
+  if (sli_checking.zone_bytes == 0)
     return;
   if (sli_checking.mode == CHECKING_HARDENED)
     canary_write (block, size);
@@ -37,7 +37,7 @@ tail_write (char *block, size_t size)
 }
 
 static bool
-tail_is_whole (const char *block, size_t size)
+zone_is_whole (const char *block, size_t size)
 {
   return sli_checking.mode == CHECKING_HARDENED
              ? canary_is_whole (block, size)
@@ -45,16 +45,16 @@ tail_is_whole (const char *block, size_t size)
 }
 
 static void
-check_tail (const char *block, size_t size, const char *operation)
+check_zone (const char *block, size_t size, const char *operation)
 {
-  if (sli_checking.tail_bytes == 0 || LIKELY (tail_is_whole (block, size)))
+  if (sli_checking.zone_bytes == 0 || LIKELY (zone_is_whole (block, size)))
     return;
   if (sli_checking.mode == CHECKING_DEBUG)
     sli_checking_report_zone (block, size, ZONE_BYTES, operation);
   sli_checking_report_overrun (block, size, operation);
 }
 
-/* The first block with a damaged tail. */
+/* The first block with a damaged red zone. */
 typedef struct
 {
   const char *block; /* NULL: there is none */
@@ -69,7 +69,7 @@ find_damaged (const void *block, size_t size, const void *site UNUSED,
   DamagedMalloc *damaged = data;
 
   if (damaged->block == NULL && !chunk_may_be_at (block)
-      && !tail_is_whole (block, size))
+      && !zone_is_whole (block, size))
     *damaged = (DamagedMalloc){ block, size };
 }
 
@@ -78,11 +78,11 @@ sli_checking_check_mallocs (const char *operation)
 {
   DamagedMalloc damaged = { NULL, 0 };
 
-  if (sli_checking.tail_bytes == 0)
+  if (sli_checking.zone_bytes == 0)
     return;
   sli_block_check_each (find_damaged, &damaged);
   if (damaged.block != NULL)
-    check_tail (damaged.block, damaged.size, operation);
+    check_zone (damaged.block, damaged.size, operation);
 }
 
 /* --- blocks --------------------------------------------------------------- */
@@ -90,7 +90,7 @@ sli_checking_check_mallocs (const char *operation)
 bool
 sli_checking_add_malloc (void *block, size_t size, const void *site)
 {
-  tail_write (block, size);
+  zone_write (block, size);
   return sli_block_check_add_at (block, size, site);
 }
 
@@ -100,11 +100,11 @@ sli_checking_remove_malloc (const void *block, size_t size,
 {
   size_t real_bytes = sli_block_check_size (block);
 
-  /* A block with another size is reported as that, and its tail is left
+  /* A block with another size is reported as that, and its red zone is left
    * alone, because the block may be somebody else's by now. */
   if (real_bytes != SIZE_MAX
       && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
-    check_tail (block, real_bytes, operation);
+    check_zone (block, real_bytes, operation);
   sli_block_check_remove_at (block, size, operation, site);
 }
 

@@ -62,7 +62,7 @@ typedef struct
   size_t front_bytes; /* of that mode */
   uint64_t key;       /* of the canaries */
   uint8_t free_byte;  /* what a free chunk is filled with */
-  uint8_t tail_bytes; /* behind a block of malloc's; 0 or ZONE_BYTES */
+  uint8_t zone_bytes; /* behind a block of malloc's; 0 or ZONE_BYTES */
   CheckingFallback fallback;
 } Checking;
 

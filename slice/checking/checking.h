@@ -59,7 +59,7 @@ const CheckingCalls *sli_checking_calls (void);
 /* Once, if the mode has chunks: from now on bytes that are checked lie behind
  * each block of malloc's.  Returns their number, which is to be allocated
  * beside the block's size; 0: the mode has none. */
-size_t sli_checking_begin_tails (void);
+size_t sli_checking_begin_zones (void);
 /* Register a block of the system's malloc with its size, and remove it; the
  * second ends the program if the block is not live, has another size or was
  * written past its end.  size may be BLOCK_CHECK_ANY_SIZE there. */

@@ -169,7 +169,7 @@ chain_return_to (BlockChain *chain, uint32_t n_used)
   sli_chain_cut (chain, n_used);
   uint32_t end = chain->n_blocks - n_spare;
   if (chain->keeps_dedicated && end > n_used + 1)
-    sli_chain_gather (chain, n_used, end);
+    sli_chain_consolidate (chain, n_used, end);
 }
 
 /* Leaves the mark's block for the spare one behind it, if little space is left

@@ -454,7 +454,7 @@ chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 }
 
 void
-sli_chain_gather (BlockChain *chain, uint32_t from, uint32_t to)
+sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to)
 {
   uint32_t n = from; /* the blocks up to here are done */
   uint32_t end;
@@ -500,7 +500,7 @@ sli_chain_reset (BlockChain *chain, SliceKeep keep)
   else
     sli_chain_trim (chain, sli_chain_empty (chain, keep));
   if (keep == SLICE_KEEP_ALL && chain->keeps_dedicated)
-    sli_chain_gather (chain, 0, chain->n_blocks);
+    sli_chain_consolidate (chain, 0, chain->n_blocks);
 }
 
 void

@@ -162,7 +162,7 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
 /* Replaces neighbours of the spare blocks table[from] ... table[to - 1] by one
  * block as large as all of them, as far as the cap allows.  Without memory for
  * it, they stay. */
-void sli_chain_gather (BlockChain *chain, uint32_t from, uint32_t to);
+void sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to);
 
 /* Empties the chain and trims it. */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);

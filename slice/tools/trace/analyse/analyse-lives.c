@@ -171,11 +171,11 @@ mark_of_alloc (Life *life, const ThreadState *thread, uint32_t frame,
   if (top != NULL && top->frame == frame)
     {
       double spared = 1 - sli_threshold_contained ();
-      if ((double)top->n_live > spared * (double)top->n_born + 1e-6)
+      if ((double)top->n_live > spared * (double)top->n_allocated + 1e-6)
         return top;
       /* nearly empty: start again */
       life->height = top->base;
-      top->n_live = top->n_born = 0;
+      top->n_live = top->n_allocated = 0;
       top->first = now;
       return top;
     }
@@ -199,7 +199,7 @@ life_allocated (Life *life, const ThreadState *thread, uint32_t frame,
 {
   LifeMark *mark = mark_of_alloc (life, thread, frame, now);
   mark->n_live++;
-  mark->n_born++;
+  mark->n_allocated++;
   life->height += rounded;
   if (life->height > life->height_most)
     life->height_most = life->height;

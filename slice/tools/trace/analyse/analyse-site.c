@@ -272,7 +272,7 @@ cost_add (const Analysis *analysis, SiteStats *stats, uint32_t extra,
       stats->n_cost_outliers++;
       return;
     }
-  cost = cost > analysis->cost_floor ? cost - analysis->cost_floor : 0;
+  cost = cost > analysis->empty_cost ? cost - analysis->empty_cost : 0;
   if (is_free)
     {
       stats->free_cost += cost;

@@ -156,7 +156,7 @@ level_allocated (Analysis *analysis, const TraceEvent *event,
 }
 
 static void
-object_born (Analysis *analysis, const TraceEvent *event)
+object_allocated (Analysis *analysis, const TraceEvent *event)
 {
   uint32_t lost_object = sli_table_remove (&analysis->live, event->address);
   if (lost_object != 0)
@@ -216,7 +216,7 @@ sli_analysis_event (Analysis *analysis, const TraceEvent *event)
           alloc.size = thread->kept_size;
           alloc.node = thread->kept_node;
         }
-      object_born (analysis, &alloc);
+      object_allocated (analysis, &alloc);
     }
   else if (trace_op_is_free (event->op))
     {

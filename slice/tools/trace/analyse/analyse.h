@@ -35,7 +35,7 @@ typedef struct
   uint64_t opened; /* the event at which the activation was first seen */
   uint64_t first;  /* the event from which on it counts */
   uint64_t base;   /* the arena's height then */
-  uint64_t n_born, n_live;
+  uint64_t n_allocated, n_live;
   uint32_t frame;  /* from the outer end */
 } LifeMark;
 
@@ -177,7 +177,7 @@ struct Analysis
   uint64_t now_ticks;
   Observer observer;
   Sites *frames; /* to analyse functions' activations; or NULL */
-  uint64_t cost_floor; /* ticks of an empty measurement */
+  uint64_t empty_cost; /* ticks of an empty measurement */
   /* private */
   LiveObject *objects;
   void *links;

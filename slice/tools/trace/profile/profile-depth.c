@@ -89,7 +89,7 @@ sli_level_analyse (Profile *profile, const ProfileOptions *options,
   analysis->sites = first->map;
   analysis->n_first_sites = first->n;
   analysis->frames = frames;
-  analysis->cost_floor = profile->reader->head.empty_cost;
+  analysis->empty_cost = profile->reader->head.empty_cost;
   Reading reading;
   const TraceEvent *event;
   sli_reading_begin (&reading, profile, options, analysis, what);
