@@ -69,21 +69,30 @@ sli_start_bytes (const void *block)
 
 /* --- the next malloc ----------------------------------------------------- */
 
-/* Its functions; each is NULL until it is found. */
+static void *find_malloc (size_t size);
+static void *find_calloc (size_t n, size_t size);
+static void *find_memalign (size_t alignment, size_t size);
+static void *checked_realloc (void *block, size_t size);
+static void checked_free (void *block);
+static size_t checked_usable (void *block);
+
+/* Those that allocate find the functions first; the others tell start-up
+ * memory by the address. */
+MallocNext sli_next = { find_malloc,     find_calloc,  find_memalign,
+                        checked_realloc, checked_free, checked_usable };
+
+/* What the checked forms call; each is NULL until it is found. */
 static struct
 {
-  void *(*malloc) (size_t size);
-  void *(*calloc) (size_t n, size_t size);
-  void *(*memalign) (size_t alignment, size_t size);
   void *(*realloc) (void *block, size_t size);
   void (*free) (void *block);
   size_t (*usable) (void *block);
-} next;
+} found;
 
-/* The thread that is in dlsym().  Other threads don't wait, but look up the
- * functions as well. */
+/* The threads that are in dlsym(): how many, and the last one.  Other threads
+ * don't wait, but look up the functions as well. */
 static pthread_t seeker;
-static bool is_seeking;
+static unsigned n_seeking;
 
 void *
 sli_malloc_next_function (const char *name)
@@ -94,7 +103,7 @@ sli_malloc_next_function (const char *name)
 static bool
 is_seeking_here (void)
 {
-  return LOAD_ACQUIRE (&is_seeking)
+  return LOAD_ACQUIRE (&n_seeking) != 0
          && pthread_equal (LOAD (&seeker), pthread_self ());
 }
 
@@ -102,78 +111,133 @@ is_seeking_here (void)
 static void
 next_find (const char *name, void *place)
 {
-  void *found = sli_malloc_next_function (name);
+  void *function = sli_malloc_next_function (name);
 
-  __atomic_store_n ((void **) place, found, __ATOMIC_RELAXED);
+  if (function != NULL)
+    __atomic_store_n ((void **) place, function, __ATOMIC_RELAXED);
 }
 
 /* Looks up the functions; false: this thread is already doing so. */
 static bool
 next_is_found (void)
 {
-  if (LIKELY (LOAD (&next.free) != NULL))
+  if (LIKELY (LOAD (&found.free) != NULL))
     return true;
   if (is_seeking_here ())
     return false;
   STORE (&seeker, pthread_self ());
-  STORE_RELEASE (&is_seeking, true);
-  next_find ("malloc", &next.malloc);
-  next_find ("calloc", &next.calloc);
-  next_find ("memalign", &next.memalign);
-  next_find ("realloc", &next.realloc);
-  next_find ("malloc_usable_size", &next.usable);
-  next_find ("free", &next.free); /* the last one */
-  STORE_RELEASE (&is_seeking, false);
-  return LOAD (&next.free) != NULL;
+  __atomic_fetch_add (&n_seeking, 1, __ATOMIC_SEQ_CST);
+  next_find ("malloc", &sli_next.malloc);
+  next_find ("calloc", &sli_next.calloc);
+  next_find ("memalign", &sli_next.memalign);
+  next_find ("realloc", &found.realloc);
+  next_find ("malloc_usable_size", &found.usable);
+  next_find ("free", &found.free); /* the last one */
+  __atomic_fetch_sub (&n_seeking, 1, __ATOMIC_SEQ_CST);
+  return LOAD (&found.free) != NULL;
+}
+
+void
+sli_malloc_next_settle (void)
+{
+  if (!next_is_found ()
+      || __atomic_load_n (&n_seeking, __ATOMIC_SEQ_CST) != 0
+      || LOAD (&start.used) != 0)
+    return;
+  STORE (&sli_next.realloc, LOAD (&found.realloc));
+  STORE (&sli_next.free, LOAD (&found.free));
+  if (LOAD (&found.usable) != NULL)
+    STORE (&sli_next.usable, LOAD (&found.usable));
 }
 
 static void *
-next_alloc (size_t size)
+find_malloc (size_t size)
 {
-  return next_is_found () ? next.malloc (size) : sli_start_alloc (1, size);
+  return next_is_found () ? LOAD (&sli_next.malloc) (size)
+                          : sli_start_alloc (1, size);
+}
+
+/* Callers know that the product is a size. */
+static void *
+find_calloc (size_t n, size_t size)
+{
+  return next_is_found () ? LOAD (&sli_next.calloc) (n, size)
+                          : sli_start_alloc (1, n * size);
 }
 
 static void *
-next_alloc0 (size_t size)
+find_memalign (size_t alignment, size_t size)
 {
-  return next_is_found () ? next.calloc (1, size) : sli_start_alloc (1, size);
-}
-
-static void *
-next_alloc_aligned (size_t alignment, size_t size)
-{
-  return next_is_found () ? next.memalign (alignment, size)
+  return next_is_found () ? LOAD (&sli_next.memalign) (alignment, size)
                           : sli_start_alloc (alignment, size);
 }
 
 static void
-next_free (void *block)
+checked_free (void *block)
 {
   if (sli_start_bytes (block) == 0 && next_is_found ())
-    next.free (block);
+    found.free (block);
 }
 
 static void *
-next_realloc (void *block, size_t size)
+checked_realloc (void *block, size_t size)
 {
   size_t bytes = sli_start_bytes (block);
   void *moved;
 
   if (bytes == 0)
-    return next_is_found () ? next.realloc (block, size) : NULL;
+    return next_is_found () ? found.realloc (block, size) : NULL;
   moved = malloc (size); /* ours */
   return moved == NULL ? NULL
                        : memcpy (moved, block, size < bytes ? size : bytes);
 }
 
 static size_t
-next_bytes (const void *block)
+checked_usable (void *block)
 {
   size_t bytes = sli_start_bytes (block);
 
-  if (bytes != 0 || !next_is_found () || next.usable == NULL)
+  if (bytes != 0 || !next_is_found () || found.usable == NULL)
     return bytes;
-  return next.usable ((void *) (uintptr_t) block);
+  return found.usable (block);
+}
+
+/* --- as the heap calls it ------------------------------------------------ */
+
+static void *
+next_alloc (size_t size)
+{
+  return LOAD (&sli_next.malloc) (size);
+}
+
+static void *
+next_alloc0 (size_t size)
+{
+  return LOAD (&sli_next.calloc) (1, size);
+}
+
+static void *
+next_alloc_aligned (size_t alignment, size_t size)
+{
+  return LOAD (&sli_next.memalign) (alignment, size);
+}
+
+static void
+next_free (void *block)
+{
+  LOAD (&sli_next.free) (block);
+}
+
+static void *
+next_realloc (void *block, size_t size)
+{
+  return LOAD (&sli_next.realloc) (block, size);
+}
+
+static size_t
+next_bytes (const void *block)
+{
+  return LOAD (&sli_next.usable) ((void *) (uintptr_t) block);
 }
 
 static bool

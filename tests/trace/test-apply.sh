@@ -73,6 +73,30 @@ equal "list: at other addresses" \
     follow list "$work/applied" list > "$work/out"; total; done | uniq)" \
   "2 sites advised, 2 found, 200000 blocks served, 0 switched off"
 
+# --- what a call without advice costs ---
+
+# pairs PRELOAD N: instructions of a run of N pairs
+pairs ()
+{
+  LD_PRELOAD=$1 SLICE_ADVICE=$work/list.advice \
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+    "$work/applied" pairs "$2" 2>&1 | sed -n 's/.*Collected : //p'
+}
+
+# more PRELOAD: instructions of a pair
+more ()
+{
+  expr \( "$(pairs "$1" 30000)" - "$(pairs "$1" 10000)" \) / 20000
+}
+if ! command -v valgrind > "$work/out" || test "$(uname -m)" != x86_64; then
+  skip "pairs" "no callgrind, or another processor"
+else
+  plain=$(more "")
+  advised=$(more "$build/slice/dropin/.libs/libslice-advice.so")
+  equal "pairs: $plain instructions, $advised with advice: at most 16 more" \
+    "$(test "$((advised - plain))" -le 16 && echo yes)" yes
+fi
+
 # The malloc behind: any.
 equal "in front of libslice-malloc" \
   "$(sh "$run" --malloc --advice="$work/list.advice" "$work/applied" list)" \

@@ -20,12 +20,14 @@
 
 /* --- allocating ---------------------------------------------------------- */
 
+/* The path without advice is a jump: no frame. */
 void *
 malloc (size_t size)
 {
-  void *block = ADVICE_ALLOC (size);
-
-  return LIKELY (block == NULL) ? sli_malloc_next.alloc (size) : block;
+  if (LIKELY (!ADVICE_MAY_HAVE ()))
+    return LOAD (&sli_next.malloc) (size);
+  return sli_advice_malloc (__builtin_return_address (0),
+                            __builtin_dwarf_cfa (), size);
 }
 
 void *
@@ -39,28 +41,22 @@ calloc (size_t n, size_t size)
       errno = ENOMEM;
       return NULL;
     }
+  if (LIKELY (!ADVICE_MAY_HAVE ()))
+    return LOAD (&sli_next.calloc) (1, bytes);
   block = ADVICE_ALLOC (bytes);
-  return LIKELY (block == NULL) ? sli_malloc_next.alloc0 (bytes)
-                                : memset (block, 0, bytes);
+  return block != NULL ? memset (block, 0, bytes)
+                       : LOAD (&sli_next.calloc) (1, bytes);
 }
 
 /* --- freeing ------------------------------------------------------------- */
-
-static inline bool
-is_slice (const void *block)
-{
-  return UNLIKELY (sli_advice_has_slices) && slice_is_ours (block);
-}
 
 void
 free (void *block)
 {
   if (region_has (block))
     sli_region_free (block);
-  else if (is_slice (block))
-    slice_heap_free (block);
   else
-    sli_malloc_next.free (block);
+    LOAD (&sli_advice_free_rest) (block);
 }
 
 /* The sizes are not passed on: the next malloc may lack these calls. */
@@ -84,13 +80,19 @@ cfree (void *block)
 
 /* --- other sizes --------------------------------------------------------- */
 
+static inline bool
+is_slice (const void *block)
+{
+  return UNLIKELY (sli_advice_has_slices) && slice_is_ours (block);
+}
+
 size_t
 malloc_usable_size (void *block)
 {
   return block == NULL            ? 0
          : region_has (block)     ? sli_region_bytes (block)
          : is_slice (block)       ? slice_heap_bytes (block)
-                                  : sli_malloc_next.bytes (block);
+                                  : LOAD (&sli_next.usable) (block);
 }
 
 /* A block of a region that grows is the next malloc's from then on. */
@@ -102,7 +104,7 @@ region_realloc (void *block, size_t size)
 
   if (sli_region_resize (block, size))
     return block;
-  moved = sli_malloc_next.alloc (size);
+  moved = LOAD (&sli_next.malloc) (size);
   if (moved == NULL)
     return NULL;
   bytes = sli_region_bytes (block);
@@ -126,8 +128,8 @@ realloc (void *block, size_t size)
     return region_realloc (block, size);
   if (is_slice (block))
     return slice_heap_realloc (block, size);
-  return block == NULL ? sli_malloc_next.alloc (size)
-                       : sli_malloc_next.realloc (block, size);
+  return block == NULL ? LOAD (&sli_next.malloc) (size)
+                       : LOAD (&sli_next.realloc) (block, size);
 }
 
 void *

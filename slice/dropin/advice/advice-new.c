@@ -19,10 +19,10 @@
 void *
 sli_new (size_t size)
 {
-  void *block = ADVICE_ALLOC (size);
+  void *block = ADVICE_MAY_HAVE () ? ADVICE_ALLOC (size) : NULL;
 
   if (UNLIKELY (block == NULL))
-    block = sli_malloc_next.alloc (size);
+    block = LOAD (&sli_next.malloc) (size);
   return LIKELY (block != NULL) ? block
                                 : NEXT_NEW ("_Znw" CXX_SIZE, (size_t), (size));
 }
@@ -30,10 +30,12 @@ sli_new (size_t size)
 void *
 sli_new_array (size_t size)
 {
-  void *block = sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL;
+  void *block = ADVICE_MAY_HAVE () && sli_new_is_ours ()
+                    ? ADVICE_ALLOC (size)
+                    : NULL;
 
   if (block == NULL && sli_new_is_ours ())
-    block = sli_malloc_next.alloc (size);
+    block = LOAD (&sli_next.malloc) (size);
   return LIKELY (block != NULL) ? block
                                 : NEXT_NEW ("_Zna" CXX_SIZE, (size_t), (size));
 }
@@ -41,7 +43,9 @@ sli_new_array (size_t size)
 void *
 sli_new_nothrow (size_t size, const void *nothrow)
 {
-  void *block = sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL;
+  void *block = ADVICE_MAY_HAVE () && sli_new_is_ours ()
+                    ? ADVICE_ALLOC (size)
+                    : NULL;
 
   return LIKELY (block != NULL)
              ? block
@@ -52,7 +56,9 @@ sli_new_nothrow (size_t size, const void *nothrow)
 void *
 sli_new_array_nothrow (size_t size, const void *nothrow)
 {
-  void *block = sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL;
+  void *block = ADVICE_MAY_HAVE () && sli_new_is_ours ()
+                    ? ADVICE_ALLOC (size)
+                    : NULL;
 
   return LIKELY (block != NULL)
              ? block

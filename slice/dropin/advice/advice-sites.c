@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 uint64_t sli_sites_cache[1 << SITES_CACHE_BITS];
+bool sli_sites_filter[SITES_FILTER_SIZE];
 
 typedef struct
 {
@@ -75,6 +76,7 @@ table_make (void)
   Advice *advice = sites.advice;
   size_t n_slots = 16;
   EdgeTable *table;
+  bool is_first;
 
   while (n_slots < 2 * (size_t) advice->n_nodes)
     n_slots *= 2;
@@ -93,8 +95,9 @@ table_make (void)
       if (loaded)
         edge_add (table, i);
     }
+  is_first = sites.table == NULL;
   STORE_RELEASE (&sites.table, table);
-  for (size_t i = 0; i < 1 << SITES_CACHE_BITS; i++)
+  for (size_t i = 0; !is_first && i < 1 << SITES_CACHE_BITS; i++)
     STORE (&sli_sites_cache[i], 0);
 }
 
@@ -159,6 +162,10 @@ sli_sites_begin (Advice *advice, const char *path)
 {
   sites.advice = advice;
   sli_advice_modules_begin (advice, path);
+  for (unsigned i = 1; i < advice->n_nodes; i++)
+    if (advice->nodes[i].parent == 0)
+      STORE (&sli_sites_filter[advice->nodes[i].offset % SITES_FILTER_SIZE],
+             true);
   sites_renew ();
 }
 

@@ -19,8 +19,20 @@
 enum
 {
   SITES_CACHE_BITS = 13,
-  SITES_NODE_BITS = 16
+  SITES_NODE_BITS = 16,
+  SITES_FILTER_SIZE = 4096 /* the least size of a page */
 };
+
+/* Whether advice may begin at an address, by its place in a page, which is the
+ * same wherever the module lies.  So it holds before a module is known. */
+extern bool sli_sites_filter[SITES_FILTER_SIZE]
+    __attribute__ ((visibility ("hidden")));
+
+static ALWAYS_INLINE bool
+sites_may_have (const void *return_address)
+{
+  return sli_sites_filter[(uintptr_t) return_address % SITES_FILTER_SIZE];
+}
 
 /* What callers of malloc lead to: the address above, the node below; node 0:
  * to no advice. */

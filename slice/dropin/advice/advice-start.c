@@ -25,6 +25,9 @@
 Advice sli_advice;
 bool sli_advice_has_slices;
 
+static void free_rest (void *block);
+void (*sli_advice_free_rest) (void *block) = free_rest;
+
 static bool wants_stats;
 static uint64_t n_slices[ADVICE_SITES_MAX]; /* blocks served */
 
@@ -40,16 +43,51 @@ slice_serve (unsigned site, size_t size)
   return slice_heap_alloc (size);
 }
 
-NOINLINE void *
-sli_advice_alloc (unsigned node, const char *frame, size_t size)
+static ALWAYS_INLINE void *
+serve (const void *pc, const char *frame, size_t size)
 {
-  unsigned site = sli_sites_find (node, frame);
+  unsigned node = sites_node (pc);
+  unsigned site;
 
-  if (site == 0 || size > REGION_BLOCK_BYTES_MAX)
+  if (node == 0 || size > REGION_BLOCK_BYTES_MAX)
+    return NULL;
+  site = sli_advice.nodes[node].outer_at == 0
+             ? sli_advice.nodes[node].site
+             : sli_sites_find (node, frame);
+  if (site == 0)
     return NULL;
   return sli_advice.sites[site - 1].kind == ADVICE_LINEAR
              ? sli_region_alloc (site - 1, size)
              : slice_serve (site - 1, size);
+}
+
+NOINLINE void *
+sli_advice_alloc (const void *pc, const char *frame, size_t size)
+{
+  return serve (pc, frame, size);
+}
+
+NOINLINE void *
+sli_advice_malloc (const void *pc, const char *frame, size_t size)
+{
+  void *block = serve (pc, frame, size);
+
+  return LIKELY (block != NULL) ? block : LOAD (&sli_next.malloc) (size);
+}
+
+static void
+free_rest (void *block)
+{
+  LOAD (&sli_next.free) (block);
+}
+
+static void
+free_rest_or_slice (void *block)
+{
+  if (slice_is_ours (block))
+    slice_heap_free (block);
+  else
+    LOAD (&sli_next.free) (block);
 }
 
 /* --- counts -------------------------------------------------------------- */
@@ -151,6 +189,7 @@ advice_begin (void)
 {
   const char *path = secure_getenv ("SLICE_ADVICE");
 
+  sli_malloc_next_settle ();
   if (path == NULL || path[0] == '\0' || !advice_read (path))
     return;
   if (!sli_region_begin (&sli_advice)
@@ -161,6 +200,8 @@ advice_begin (void)
       return;
     }
   slices_begin ();
+  STORE (&sli_advice_free_rest,
+         sli_advice_has_slices ? free_rest_or_slice : LOAD (&sli_next.free));
   wants_stats = secure_getenv ("SLICE_ADVICE_STATS") != NULL;
   sli_sites_begin (&sli_advice, path);
 }

@@ -16,17 +16,24 @@ extern Advice sli_advice __attribute__ ((visibility ("hidden")));
 /* Some site's blocks are slices. */
 extern bool sli_advice_has_slices __attribute__ ((visibility ("hidden")));
 
-/* Serves a call whose stack begins with a node; NULL: the next malloc is to.
- * frame: the stack pointer of the caller, after the call. */
-void *sli_advice_alloc (unsigned node, const char *frame, size_t size);
+/* Frees a block of no region: a slice, or the next malloc's. */
+extern void (*sli_advice_free_rest) (void *block)
+    __attribute__ ((visibility ("hidden")));
 
-/* Serves the call of the function that contains this; NULL: no advice. */
+/* Serves a call that may have advice; NULL: the next malloc is to.
+ *
+ * pc     the return address
+ * frame  the stack pointer of the caller, after the call
+ */
+void *sli_advice_alloc (const void *pc, const char *frame, size_t size);
+/* The same, or serves it by the next malloc. */
+void *sli_advice_malloc (const void *pc, const char *frame, size_t size);
+
+/* Whether the call of the function that contains this may have advice. */
+#define ADVICE_MAY_HAVE() sites_may_have (__builtin_return_address (0))
+/* Serves it then; NULL: no advice. */
 #define ADVICE_ALLOC(size)                                                    \
-  __extension__ ({                                                            \
-    unsigned node_ = sites_node (__builtin_return_address (0));               \
-    LIKELY (node_ == 0)                                                       \
-        ? NULL                                                                \
-        : sli_advice_alloc (node_, __builtin_dwarf_cfa (), (size));           \
-  })
+  sli_advice_alloc (__builtin_return_address (0), __builtin_dwarf_cfa (),     \
+                    (size))
 
 #endif

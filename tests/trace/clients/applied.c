@@ -10,6 +10,7 @@
  *   applied fork              a child frees and allocates, beside threads
  *   applied realloc           blocks that grow, shrink, and move
  *   applied plugin FILE       a site in a module that comes and goes
+ *   applied pairs N           calls of a site without advice
  *   applied random SEED       all calls at random, in four threads
  *
  * SPDX-License-Identifier: MIT
@@ -417,6 +418,20 @@ run_random (uintptr_t seed)
   puts ("random");
 }
 
+/* Calls of a site that is not in the advice. */
+static void
+run_pairs (int n)
+{
+  static void *volatile block;
+
+  for (int i = 0; i < n; i++)
+    {
+      block = malloc (32);
+      free (block);
+    }
+  puts ("pairs");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -433,6 +448,8 @@ main (int argc, char **argv)
     run_realloc ();
   else if (strcmp (what, "plugin") == 0)
     run_plugin (how);
+  else if (strcmp (what, "pairs") == 0)
+    run_pairs (atoi (how));
   else if (strcmp (what, "random") == 0)
     run_random ((uintptr_t) atoi (how));
   else
