@@ -21,7 +21,8 @@ SLICE_BEGIN_DECLS
  *               invariant's id and what it says, for example "S2: bits of
  *               chunks that are not carved are 0"
  *
- * Threads: no other thread may use slices meanwhile.
+ * Threads: no other thread may use slices meanwhile.  The helper of the option
+ *   trim-thread waits.
  * Cost: a look at every slab, and a sort of the cached chunks; maps some
  *   memory for it.
  */

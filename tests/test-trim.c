@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include <slice/walk.h>
+
 #include "day-clock.h"
 #include "hang.h"
 #include "testlib.h"
@@ -553,21 +555,52 @@ test_sound_sleepers (void)
 
 /* --- the helper --- */
 
-/* It is there, once, takes no signals, and does its work; here its clock is
- * so fast that we may wait for it. */
 static void
-test_helper (void)
+await_helper (void)
 {
   unsigned n_waits = 0;
 
-  test_options ("trim-thread working-set-msec=1");
-  use_and_free (8 * MIB, 64);
   while (test_stats ()->held_bytes > 4 * MIB)
     {
       g_usleep (20000);
       g_assert_cmpuint (++n_waits, <, 50 * 60);
     }
   g_assert_cmpuint (test_live (), ==, 0);
+}
+
+/* It is there, once, takes no signals, and does its work; here its clock is
+ * so fast that we may wait for it. */
+static void
+test_helper (void)
+{
+  test_options ("trim-thread working-set-msec=1");
+  use_and_free (8 * MIB, 64);
+  await_helper ();
+}
+
+/* Looks twice while the helper would wake several times. */
+static bool
+look_twice (const SlicePart *part G_GNUC_UNUSED, void *data)
+{
+  uint64_t held_bytes = test_stats ()->held_bytes;
+
+  g_usleep (500000);
+  g_assert_cmpuint (test_stats ()->held_bytes, ==, held_bytes);
+  *(bool *) data = true;
+  return false;
+}
+
+/* What a walk shows does not change under its hands. */
+static void
+test_helper_waits (void)
+{
+  bool is_seen = false;
+
+  test_options ("trim-thread working-set-msec=1");
+  use_and_free (64 * MIB, 64);
+  slice_walk (look_twice, &is_seen);
+  g_assert_true (is_seen);
+  await_helper ();
 }
 
 /* --- the helper ends with the program --- */
@@ -703,6 +736,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/trim/sleepers", test_sleepers);
   test_add_fresh ("/slice/trim/sound-sleepers", test_sound_sleepers);
   test_add_fresh ("/slice/trim/helper", test_helper);
+  test_add_fresh ("/slice/trim/helper-waits", test_helper_waits);
   test_add_fresh ("/slice/trim/helper-ends-after-worker",
                   test_helper_ends_after_worker);
   test_add_fresh ("/slice/trim/helper-ends-after-main",

@@ -44,6 +44,10 @@ uint64_t sli_alloc_count_live_mallocs (void);
 
 /* Starts the helper thread; called again in a forked child. */
 void sli_trim_thread_start (void);
+/* Between the two, which nest, the helper changes nothing; for calls that look
+ * at all structures.  The first waits for the helper to finish. */
+void sli_trim_thread_suspend (void);
+void sli_trim_thread_resume (void);
 
 /* --- fork.c --- */
 

@@ -76,6 +76,34 @@ helper_wait (unsigned wake_msec, bool *is_due)
   return *is_due || !was_last_thread ();
 }
 
+/* The helper and a call that looks at all structures keep out of each other's
+ * way: each announces itself first, and then looks for the other. */
+static unsigned n_suspended;
+static bool helper_works;
+
+void
+sli_trim_thread_suspend (void)
+{
+  __atomic_fetch_add (&n_suspended, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n (&helper_works, __ATOMIC_SEQ_CST))
+    sli_os_sleep_msec (1);
+}
+
+void
+sli_trim_thread_resume (void)
+{
+  __atomic_fetch_sub (&n_suspended, 1, __ATOMIC_RELEASE);
+}
+
+static void
+helper_trim (uint64_t age_msec)
+{
+  __atomic_store_n (&helper_works, true, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n (&n_suspended, __ATOMIC_SEQ_CST) == 0)
+    sli_magazine_trim (age_msec);
+  STORE_RELEASE (&helper_works, false);
+}
+
 /* The helper ends with the program.  A process whose threads all call
  * pthread_exit() ends with the last thread, which would be this one. */
 static void *
@@ -91,7 +119,7 @@ trim_thread (void *data UNUSED)
   while (helper_wait ((unsigned) wake_msec, &is_due))
     if (is_due || sli_os_clock_msec () >= due_msec)
       {
-        sli_magazine_trim (age_msec);
+        helper_trim (age_msec);
         due_msec = sli_os_clock_msec () + wake_msec;
       }
   /* The program's exit functions run in this thread. */
@@ -99,7 +127,8 @@ trim_thread (void *data UNUSED)
   return NULL;
 }
 
-/* The helper blocks all signals, which are the program's. */
+/* The helper blocks all signals, which are the program's.  In a forked child
+ * the parent's helper may have been at work. */
 void
 sli_trim_thread_start (void)
 {
@@ -107,6 +136,7 @@ sli_trim_thread_start (void)
   pthread_t thread;
   sigset_t all;
 
+  STORE (&helper_works, false);
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &programs_signals);
   pthread_attr_init (&attributes);

@@ -149,10 +149,15 @@ walk_notes (void (*list) (Notes *notes),
 bool
 slice_walk (SliceVisit visit, void *data)
 {
+  bool is_whole;
+
   if (!sli_alloc_is_ready ())
     return true;
-  return walk_notes (list_slabs, walk_slab, visit, data)
-         && walk_notes (list_cached, walk_cached, visit, data);
+  sli_trim_thread_suspend ();
+  is_whole = walk_notes (list_slabs, walk_slab, visit, data)
+             && walk_notes (list_cached, walk_cached, visit, data);
+  sli_trim_thread_resume ();
+  return is_whole;
 }
 
 /* --- the invariants ------------------------------------------------------ */
@@ -258,6 +263,25 @@ check_cached (const void **where)
   return broken;
 }
 
+/* The id of the first invariant that does not hold; NULL: all do. */
+static const char *
+check_all (const void **where)
+{
+  const char *broken = sli_page_check (where);
+
+  for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
+    broken = sli_slab_check (i, where);
+  if (broken == NULL)
+    broken = sli_slab_check_full (where);
+  for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
+    broken = sli_depot_check (i, where);
+  if (broken == NULL)
+    broken = sli_magazine_check (where);
+  if (broken == NULL)
+    broken = check_cached (where);
+  return broken;
+}
+
 const char *
 slice_validate (const void **where)
 {
@@ -269,17 +293,9 @@ slice_validate (const void **where)
   *where = NULL;
   if (!sli_alloc_is_ready ())
     return NULL;
-  broken = sli_page_check (where);
-  for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
-    broken = sli_slab_check (i, where);
-  if (broken == NULL)
-    broken = sli_slab_check_full (where);
-  for (unsigned i = 1; i < N_CLASSES && broken == NULL; i++)
-    broken = sli_depot_check (i, where);
-  if (broken == NULL)
-    broken = sli_magazine_check (where);
-  if (broken == NULL)
-    broken = check_cached (where);
+  sli_trim_thread_suspend ();
+  broken = check_all (where);
+  sli_trim_thread_resume ();
   if (broken == NULL)
     *where = NULL;
   return invariant_text (broken);
