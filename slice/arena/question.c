@@ -4,6 +4,7 @@
  * know what it is: it compares it with a question, an object in one of the
  * places below.  Only a resource of slice looks for questions there.  The
  * library holds the places, as it is what all units of a process share.
+ * Design: section 8.11.
  *
  * SPDX-License-Identifier: MIT
  */

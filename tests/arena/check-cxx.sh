@@ -329,9 +329,11 @@ cat > "$temporary/host.cc" <<'END'
 #include <cstdio>
 #include <list>
 
+/* With a second argument the plugin has a library of its own: none is equal. */
 int
-main (int, char **argv)
+main (int n, char **argv)
 {
+  bool apart = n > 2;
 #ifdef SLICE_HAS_PMR
   void *handle = dlopen (argv[1], RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
@@ -351,20 +353,27 @@ main (int, char **argv)
     for (int k = 0; k < 7; k++)
       {
         auto &a = *mine.resources[i], &b = *theirs.resources[k];
-        bool want = i == k && i < 4;
+        bool want = i == k && i < 4 && !apart;
         if (a.is_equal (b) != want
             || (k < 5 && b.is_equal (a) != want))
           std::printf ("%d and %d: wrong\n", i, k);
-        if (a.is_equal (*others.resources[k]) != (i == 0 && k == 0))
+        want = i == 0 && k == 0 && !apart;
+        if (a.is_equal (*others.resources[k]) != want)
           std::printf ("%d and another %d: wrong\n", i, k);
       }
+  if (apart)
+    {
+      std::puts ("apart");
+      return 0;
+    }
+  std::fflush (stdout); /* splice() may abort */
   std::pmr::list<int> a (mine.resources[0]), b (theirs.resources[0]);
   a.push_back (1);
   b.push_back (2);
   a.splice (a.end (), b);
   std::printf ("spliced %zu\n", a.size ());
 #else
-  std::puts ("spliced 2");
+  std::puts (apart ? "apart" : "spliced 2");
 #endif
 }
 END
@@ -388,6 +397,34 @@ for host_flag in -frtti -fno-rtti; do
     expect_found "lists of both are spliced" '^spliced 2$' "$found"
   done
 done
+
+# contained HOST_FLAGS PLUGIN_LIBRARY [ARGUMENT]: the same with libslice.a in
+# the host, and the plugin linked with what is given
+contained ()
+{
+  $CXX -std=c++17 -O1 $flags_here -shared -fPIC "$temporary/plugin.cc" $2 \
+    -Wl,--exclude-libs,ALL -o "$temporary/plugin.so" \
+    && $CXX -std=c++17 -O1 $flags_here -fvisibility=hidden \
+         "$temporary/host.cc" -pthread -ldl $1 -o "$temporary/host" \
+    && "$temporary/host" "$temporary/plugin.so" ${3-} 2>&1
+}
+
+archive=$top_builddir/slice/.libs/libslice.a
+if test -f "$archive"; then
+  found=$(contained "$archive" "$archive" apart)
+  expect_none "two copies of the library: no resource is equal" \
+    "$(echo "$found" | grep -v '^apart$')"
+  expect_found "two copies: the host has compared them" '^apart$' "$found"
+  expect_found "two copies are found to be two" 'wrong$' \
+    "$(contained "$archive" "$archive")"
+  found=$(contained "-rdynamic -Wl,--whole-archive $archive \
+    -Wl,--no-whole-archive" "")
+  expect_none "a plugin that uses its program's copy: they are equal" \
+    "$(echo "$found" | grep -v '^spliced 2$')"
+  expect_found "and lists are spliced" '^spliced 2$' "$found"
+else
+  skip "two copies of the library" "no static library was built"
+fi
 
 # A coroutine with one argument, a pointer: its frame is a slice, and does not
 # overwrite what the pointer points to.  Frames of all sizes are aligned.  With
