@@ -221,6 +221,10 @@ EXTRA_DIST += \
 	%D%/rust/Cargo.lock \
 	%D%/rust/Cargo.toml \
 	%D%/rust/build.rs \
+	%D%/rust/collections/Cargo.lock \
+	%D%/rust/collections/Cargo.toml \
+	%D%/rust/collections/src/lib.rs \
+	%D%/rust/collections/tests/collections.rs \
 	%D%/rust/peers/Cargo.lock \
 	%D%/rust/peers/Cargo.toml \
 	%D%/rust/peers/src/main.rs \

@@ -2,8 +2,9 @@
 # check-rust.sh - the Rust crate of slice/rust: its tests, against the library
 # of the build tree
 #
-# Wants cargo and rustc; takes nothing from a registry.  `make bench-rust'
-# compares with other crates, which it fetches.
+# Wants cargo and rustc; takes nothing from a registry.  The crate of
+# collections is tested where cargo has its dependencies already.  `make
+# bench-rust' compares with other crates, which it fetches.
 #
 # SPDX-License-Identifier: MIT
 
@@ -58,6 +59,28 @@ expect_found "scopes refuse what is not sound" 'compile fail ... ok' \
 expect_none "there are no warnings" "$(grep '^warning' "$temporary/said")"
 expect_none "the tests pass in the mode debug" \
   "$(SLICE_OPTIONS=debug cargo_test "$layout" --tests)"
+
+# collections [ARGUMENT...]: the same for the crate in there
+collections ()
+{
+  (cd "$temporary/rust/collections" && cargo test --offline "$@") \
+    > "$temporary/said" 2>&1 || tail -n 40 "$temporary/said"
+}
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+if (cd "$temporary/rust/collections" \
+    && cargo metadata --locked --offline --filter-platform "$host") \
+     > /dev/null 2>&1; then
+  expect_none "collections: the tests pass" "$(collections)"
+  expect_found "collections: there are some" 'test result: ok. [1-9]' \
+    "$(cat "$temporary/said")"
+  expect_none "collections: no warnings" "$(grep '^warning' "$temporary/said")"
+  expect_none "collections: the tests pass in the mode debug" \
+    "$(SLICE_OPTIONS=debug collections --tests)"
+else
+  skip "collections: the tests pass" "cargo fetch --manifest-path \
+slice/rust/collections/Cargo.toml"
+fi
 
 # Can it fail?
 expect_found "another table is found" '^    layout_is_the_headers' \

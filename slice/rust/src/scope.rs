@@ -44,6 +44,12 @@ extern "C" {
         alignment: usize,
         size: usize,
     ) -> *mut c_void;
+    fn slice_linear_resize(
+        linear: *mut Bump,
+        object: *mut c_void,
+        old_size: usize,
+        new_size: usize,
+    ) -> *mut c_void;
     fn slice_linear_mark(linear: *mut Bump) -> Mark;
     fn slice_linear_rollback(linear: *mut Bump, mark: Mark);
 }
@@ -131,12 +137,15 @@ impl<'s> Scope<'s> {
     #[inline(always)]
     fn space(&self, layout: Layout) -> NonNull<u8> {
         let bump = self.linear.as_ptr();
-        let mask = (layout.align() - 1) | 7;
         // SAFETY: next and end lie in one block, and only this thread moves
         // them.  Sizes of layouts are at most isize::MAX.
         unsafe {
             let next = (*bump).next;
-            let pad = (next as usize).wrapping_neg() & mask;
+            // What next is a multiple of needs no padding.
+            let pad = match layout.align() {
+                0..=8 => 0,
+                align => (next as usize).wrapping_neg() & (align - 1),
+            };
             let left = ((*bump).end as usize).wrapping_sub(next as usize);
             if pad <= left && layout.size() <= left - pad {
                 let object = next.add(pad);
@@ -157,6 +166,50 @@ impl<'s> Scope<'s> {
         match NonNull::new(object.cast::<u8>()) {
             Some(object) => object,
             None => handle_alloc_error(layout),
+        }
+    }
+
+    /// Memory of a layout, for allocators of collections: it stays until the
+    /// scope ends.  None: the layout has no bytes, or an alignment above 4096.
+    #[inline]
+    pub fn alloc_layout(&self, layout: Layout) -> Option<NonNull<u8>> {
+        if layout.size() == 0 || layout.align() > ALIGNMENT_MAX {
+            return None;
+        }
+        Some(self.space(layout))
+    }
+
+    /// Makes a block larger: where it is, if it was allocated last and there is
+    /// room, else by a copy.
+    ///
+    /// # Safety
+    ///
+    /// The block is of [`Scope::alloc_layout`] of this scope with the layout
+    /// `old`, or of this function with that size and alignment; it is not used
+    /// any more.  `new_size` is not smaller, and a layout of it and the old
+    /// alignment is valid.
+    pub unsafe fn grow_block(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new_size: usize,
+    ) -> NonNull<u8> {
+        // SAFETY: the caller's.
+        let new = unsafe { Layout::from_size_align_unchecked(new_size, old.align()) };
+        if old.align() > 8 {
+            // The library keeps the alignment of a size alone.
+            let copy = self.space(new);
+            // SAFETY: the new block is not smaller, and another one.
+            unsafe { copy.as_ptr().copy_from_nonoverlapping(block.as_ptr(), old.size()) };
+            return copy;
+        }
+        let object = block.as_ptr().cast();
+        // SAFETY: an object of the arena, with its size.
+        let grown =
+            unsafe { slice_linear_resize(self.linear.as_ptr(), object, old.size(), new_size) };
+        match NonNull::new(grown.cast::<u8>()) {
+            Some(block) => block,
+            None => handle_alloc_error(new),
         }
     }
 
