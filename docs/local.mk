@@ -56,7 +56,8 @@ dist_decisions_DATA = \
 	%D%/decisions/0015-two-threads-in-one-tree.md \
 	%D%/decisions/0016-where-the-rust-crate-lies.md \
 	%D%/decisions/0017-two-linear-allocators.md \
-	%D%/decisions/0018-advice-is-a-library-of-its-own.md
+	%D%/decisions/0018-advice-is-a-library-of-its-own.md \
+	%D%/decisions/0019-a-mark-is-a-value.md
 decisionsdir = $(docdir)/decisions
 
 dist_results_DATA = \

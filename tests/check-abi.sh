@@ -85,6 +85,10 @@ sed 's/WORDS (SlicePoolV1, 3)/WORDS (SlicePoolV1, 4)/' \
   "$top_srcdir/tests/clients/frozen.c" > "$temporary/other.c"
 expect_found "another size is found" 'the size of SlicePoolV1' \
   "$(frozen "$temporary/other.c")"
+sed 's/? 56 : 40/? 64 : 48/' "$top_srcdir/tests/clients/frozen.c" \
+  > "$temporary/other.c"
+expect_found "another size of a mark is found" 'the size of SliceMark' \
+  "$(frozen "$temporary/other.c")"
 sed 's/SLICE_CLASS_V1 (size)/(size == 40 ? 0 : SLICE_CLASS_V1 (size))/' \
   "$top_srcdir/tests/clients/frozen.c" > "$temporary/other.c"
 expect_found "another class is found" 'the sum is' \

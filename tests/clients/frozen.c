@@ -52,6 +52,10 @@ AT (SlicePoolV1, top, 0);
 AT (SlicePoolV1, bottom, 1);
 AT (SlicePoolV1, limit, 2);
 
+/* A mark: programs hold it, and only the library reads it. */
+_Static_assert ((sizeof (SliceMark) + 7) / 8 * 8 == (WORD == 8 ? 56 : 40),
+                "the size of SliceMark");
+
 int
 main (void)
 {
