@@ -4,6 +4,7 @@
 #
 # SLICE_TEST_MATRIX=1: at each level; by each gcc-N and clang-N; as C23 with the
 # distributions' hardening; and a program linked statically and as PIE.
+# SLICE_TEST_COMPILERS='gcc-13 clang-17': these at each level, and no other.
 #
 # Each is compiled from the sources and takes the place of the one that the
 # tests were linked with; tests of each of its parts run on it.  How the public
@@ -107,10 +108,11 @@ is_used ()
     "$top_builddir/tests/.libs/test-plain" | grep "libslice.so.0 => $out/"
 }
 
+only=${SLICE_TEST_COMPILERS-}
 check "gcc -O0" $CC -O0
 expect_found "the tests run on what was built" "libslice" "$(is_used)"
-check "gcc -O2 -flto" $CC -O2 -flto=auto
-if test -n "${LAYOUT_SCRIPT-}"; then
+test -n "$only" || check "gcc -O2 -flto" $CC -O2 -flto=auto
+if test -n "${LAYOUT_SCRIPT-}" && test -z "$only"; then
   LIBRARY_CFLAGS=-O2 sh "$top_srcdir/tests/check-layout.sh" \
     "$out/libslice.so.0" > "$temporary/layout" 2>&1
   expect_none "gcc -O2 -flto: functions are where they are marked to be" \
@@ -119,7 +121,7 @@ if test -n "${LAYOUT_SCRIPT-}"; then
     "$(cat "$temporary/layout")"
 fi
 
-test -z "${CLANG-}" || check "clang -O3" $CLANG -O3
+test -z "${CLANG-}" || test -n "$only" || check "clang -O3" $CLANG -O3
 
 # links_with FLAGS COMPILER: does it make programs with these flags?
 links_with ()
@@ -133,11 +135,11 @@ hardening="-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
   -fstack-clash-protection -fcf-protection -fno-plt"
 
 if test "${SLICE_TEST_MATRIX:-0}" = 1; then
-  for level in 1 2 3; do
+  test -n "$only" || for level in 1 2 3; do
     check "gcc -O$level" $CC -O$level
     test $level = 2 || check "gcc -O$level -flto" $CC -O$level -flto=auto
   done
-  test -z "${CLANG-}" || for level in 0 1 2; do
+  test -z "${CLANG-}" || test -n "$only" || for level in 0 1 2; do
     check "clang -O$level" $CLANG -O$level
   done
   for compiler in $(installed_compilers); do

@@ -97,12 +97,13 @@ finish ()
   exit $?
 }
 
-# installed_compilers: Debian's gcc-N and clang-N, as far as there are any
+# installed_compilers: Debian's gcc-N and clang-N, as far as there are any, and
+# of them those that SLICE_TEST_COMPILERS has, if it is set
 installed_compilers ()
 {
-  for compiler in gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 clang-13 clang-14 \
+  for compiler in ${SLICE_TEST_COMPILERS-gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 clang-13 clang-14 \
                   clang-15 clang-16 clang-17 clang-18 clang-19 clang-20 \
-                  clang-21; do
+                  clang-21}; do
     ! command -v "$compiler" > /dev/null 2>&1 || echo "$compiler"
   done
 }
