@@ -5,7 +5,8 @@
 # SLICE_RELEASE=FOLDER (`make release-check'): also what only a release has: a
 # date in NEWS, a clean tree, HTML.  If nothing fails, FOLDER has the tarball,
 # its SHA256SUMS and, if RELEASE_KEY names a key of gpg's, a signature of that.
-# SLICE_TEST_MATRIX=1 as well builds and installs twice.
+# SLICE_TEST_MATRIX=1 as well builds and installs twice.  rehearse-release.sh
+# does all of it with a date and a key of its own.
 #
 # SPDX-License-Identifier: MIT
 
@@ -37,6 +38,7 @@ docs/man/slice-run.1 s/^\.TH .* "slice \([0-9.]*\)".*/\1/p
 docs/packaging/debian/changelog s/^slice (\([0-9.]*\)-.*/\1/p
 docs/packaging/meson/meson.build s/^project ('slice', 'c', version : '\([0-9.]*\)'.*/\1/p
 slice/rust/Cargo.toml s/^version = "\(.*\)"$/\1/p
+slice/rust/collections/Cargo.toml s/^version = "\(.*\)"$/\1/p
 END
 }
 
@@ -84,9 +86,29 @@ install ()
     > "$temporary/said" 2>&1 || tail -n 20 "$temporary/said"
 }
 
+# --- checksums and signature ---
+
+# sign FOLDER: the checksum of its tarball, and with $RELEASE_KEY the signature;
+# says what goes wrong
+sign ()
+{
+  (cd "$1" && sha256sum "$name.tar.xz" > SHA256SUMS) 2>&1
+  test -z "${RELEASE_KEY-}" \
+    || gpg --batch --yes --quiet --local-user "$RELEASE_KEY" --armor \
+         --detach-sign "$1/SHA256SUMS" 2>&1
+}
+
+# verify FOLDER: what is wrong for who has fetched it
+verify ()
+{
+  (cd "$1" && { gpg --batch --quiet --verify SHA256SUMS.asc SHA256SUMS \
+                  > "$temporary/said" 2>&1 || cat "$temporary/said"; } \
+   && sha256sum --quiet -c SHA256SUMS 2>&1)
+}
+
 expect_none "version $version is said everywhere" \
   "$(differs "$top_srcdir" "$version")"
-expect_found "another version is found in each file" '^7$' \
+expect_found "another version is found in each file" '^8$' \
   "$(differs "$top_srcdir" 99.0 | wc -l | tr -d ' ')"
 
 mkdir "$temporary/early"
@@ -123,6 +145,37 @@ echo >> "$temporary/two/$name.tar.xz"
 expect_found "another tarball is found" 'EOF' \
   "$(cmp "$temporary/one/$name.tar.xz" "$temporary/two/$name.tar.xz" 2>&1)"
 
+# With a key that is thrown away, in a home that does not last.
+check_signature ()
+{
+  (
+    GNUPGHOME=$temporary/gnupg RELEASE_KEY=test@slice.example
+    export GNUPGHOME
+    mkdir -m 700 "$GNUPGHOME"
+    gpg --batch --quiet --passphrase '' --quick-generate-key "$RELEASE_KEY" \
+      default sign never > "$temporary/said" 2>&1 || cat "$temporary/said"
+    sign "$temporary/one"
+    verify "$temporary/one" | sed 's/^/signed: /'
+    cp -R "$temporary/one" "$temporary/changed"
+    echo >> "$temporary/changed/$name.tar.xz"
+    verify "$temporary/changed" | sed 's/^/tarball: /'
+    (cd "$temporary/changed" && sha256sum "$name.tar.xz" > SHA256SUMS)
+    verify "$temporary/changed" | sed 's/^/sums: /'
+    gpgconf --kill all
+  )
+  rm -rf "$temporary/gnupg" "$temporary/one/SHA256SUMS"*
+}
+
+if command -v gpg > /dev/null 2>&1; then
+  found=$(check_signature)
+  expect_none "what is signed is verified" \
+    "$(echo "$found" | grep -v -e '^tarball: ' -e '^sums: ')"
+  expect_found "a changed tarball is found" '^tarball: .*FAILED' "$found"
+  expect_found "changed checksums are found" '^sums: .*BAD signature' "$found"
+else
+  skip "what is signed is verified" "no gpg"
+fi
+
 if test "${SLICE_TEST_MATRIX:-0}" = 1 || test -n "$release"; then
   expect_none "it builds" \
     "$(install "$temporary/one/$name.tar.xz" "$temporary/three")"
@@ -148,11 +201,8 @@ fi
 if test $n_failed = 0; then
   mkdir -p "$release"
   cp "$temporary/one/$name.tar.xz" "$release"
-  (cd "$release" && sha256sum "$name.tar.xz" > SHA256SUMS)
-  test -z "${RELEASE_KEY-}" \
-    || gpg --batch --yes --local-user "$RELEASE_KEY" --armor --detach-sign \
-         "$release/SHA256SUMS" \
-    || fail "SHA256SUMS is signed" "gpg failed"
+  expect_none "SHA256SUMS is made, and signed if there is a key" \
+    "$(sign "$release")"
   echo "# $release: $(ls "$release" | tr '\n' ' ')"
 fi
 finish

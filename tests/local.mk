@@ -224,6 +224,7 @@ dist_check_SCRIPTS = \
 	$(installed_tests) \
 	%D%/coverage.sh \
 	%D%/driver.sh \
+	%D%/rehearse-release.sh \
 	%D%/run-test.sh \
 	%D%/summary.sh
 
