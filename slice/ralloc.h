@@ -86,18 +86,17 @@ typedef struct
                                : (size) - 1 < RALLOC_INLINE_MAX_V1)
 /* The entry of a node's class; its block is that of a multiple of 16 bytes,
  * with room for one byte at least, so that the payload's address is no other
- * block's.  See SLICE_ENTRY_V1: every other byte of the table serves. */
+ * block's.  (No constant is 0, and its total is written so that it shares the
+ * subtraction of RALLOC_IS_INLINE_V1.) */
 #define RALLOC_TOTAL_V1(size)                                                 \
   (((size) + ((size) == 0) + sizeof (RallocHeaderV1) + 15) & ~(size_t) 15)
 #define RALLOC_ENTRY_V1(thread, size)                                         \
   (__builtin_constant_p (size)                                                \
        ? &(thread)->entries[SLICE_CLASS_V1 (RALLOC_TOTAL_V1 (size))]          \
-       : (SliceEntryV1 *) (void *) ((char *) (thread)->entries                \
-                                    + sizeof (SliceEntryV1) / 2               \
-                                          * (thread)->class_table             \
-                                              [((size) - 1) / 16 * 2          \
-                                               + sizeof (RallocHeaderV1) / 8  \
-                                               + 2]))
+       : SLICE_ENTRY_V1 (thread,                                              \
+                         (size_t) (thread)->class_table                       \
+                             [(((size) - 1) & ~(size_t) 15)                   \
+                              + sizeof (RallocHeaderV1) + 16]))
 
 /* Prefetches, for writing, the line of the block that is allocated so many
  * calls from now.  A tree that outgrows the near caches is built a tenth to a

@@ -4,7 +4,8 @@
 # A pair of slice_new() and slice_free() as a program, a position-independent
 # one and a plugin have it, as C and as C++: no call but the two slow ones,
 # none before the function's first return, no __tls_get_addr, and so many
-# instructions a pair by callgrind.  Then the ways it is reached that are not
+# instructions a pair by callgrind, for a size that is a constant, for one that
+# is not, and for one that the free gets anew.  Then the ways it is reached that are not
 # inline: addresses, -O0, LTO, hidden visibility, static.  For each rule the
 # header is broken on purpose, and the check must find it.
 #
@@ -15,6 +16,8 @@
 library=$(cd "$top_builddir" && pwd)/slice/.libs/libslice.so
 archive=$(cd "$top_builddir" && pwd)/slice/.libs/libslice.a
 instructions_max=16
+sized_max=18
+apart_max=21
 
 test -f "$library" || skip_all "no shared library was built"
 if $NM -D "$library" | grep -q -E ' U __(asan|tsan|ubsan)_'; then
@@ -34,6 +37,9 @@ extern "C" {
 void one_pair (void);
 void many_pairs (long n);
 void many_nothings (long n);
+void many_sized (long n);
+void many_apart (long n);
+void many_sizes (long n);
 #ifdef __cplusplus
 }
 #endif
@@ -68,6 +74,41 @@ many_nothings (long n)
       __asm__ volatile ("" : "+r" (node), "+r" (i) : : "memory");
     }
 }
+/* Sizes that the compiler does not know. */
+static unsigned long sizes[4] = { 60, 8, 1000, 60 };
+void
+many_sized (long n)
+{
+  for (long i = 0; i < n; i++)
+    {
+      unsigned long size = ((volatile unsigned long *) sizes)[i & 3];
+      void *block = slice_alloc (size);
+      __asm__ volatile ("" : "+r" (block), "+r" (i) : : "memory");
+      slice_free1 (size, block);
+    }
+}
+/* Nor that it is the same at the free. */
+void
+many_apart (long n)
+{
+  for (long i = 0; i < n; i++)
+    {
+      unsigned long size = ((volatile unsigned long *) sizes)[i & 3];
+      void *block = slice_alloc (size);
+      __asm__ volatile ("" : "+r" (block), "+r" (i), "+r" (size)
+                           : : "memory");
+      slice_free1 (size, block);
+    }
+}
+void
+many_sizes (long n)
+{
+  for (long i = 0; i < n; i++)
+    {
+      unsigned long size = ((volatile unsigned long *) sizes)[i & 3];
+      __asm__ volatile ("" : "+r" (i), "+r" (size) : : "memory");
+    }
+}
 END
 cp "$temporary/pair.c" "$temporary/pair.cc"
 cat > "$temporary/main.c" <<'END'
@@ -81,6 +122,12 @@ main (int argc, char **argv)
   one_pair ();
   if (argc > 1 && strcmp (argv[1], "pairs") == 0)
     many_pairs (n);
+  else if (argc > 1 && strcmp (argv[1], "sized") == 0)
+    many_sized (n);
+  else if (argc > 1 && strcmp (argv[1], "apart") == 0)
+    many_apart (n);
+  else if (argc > 1 && strcmp (argv[1], "sizes") == 0)
+    many_sizes (n);
   else
     many_nothings (n);
   return 0;
@@ -194,25 +241,33 @@ instructions ()
     | sed -n 's/.*Collected *: *//p'
 }
 
-# per_pair PROGRAM: instructions a pair, less those of the loop; in hundredths
+# per_pair PROGRAM PAIRS NOTHINGS: instructions a pair, less those of the loop;
+# in hundredths
 per_pair ()
 {
-  pairs=$(($(instructions "$1" pairs 30000) - $(instructions "$1" pairs 10000)))
-  nothings=$(($(instructions "$1" nothings 30000) \
-              - $(instructions "$1" nothings 10000)))
+  pairs=$(($(instructions "$1" $2 30000) - $(instructions "$1" $2 10000)))
+  nothings=$(($(instructions "$1" $3 30000) - $(instructions "$1" $3 10000)))
   echo $(((pairs - nothings) / 200))
+}
+
+# check_pairs NAME PROGRAM PAIRS NOTHINGS MAX
+check_pairs ()
+{
+  n=$(per_pair "$2" $3 $4)
+  echo "# $1, $3: $n hundredths of an instruction a pair"
+  if test "$n" -gt 0 && test "$n" -le $(($5 * 100)); then
+    pass "$1, $3: at most $5 instructions a pair"
+  else
+    fail "$1, $3: at most $5 instructions a pair" "$n / 100"
+  fi
 }
 
 # check_count NAME PROGRAM
 check_count ()
 {
-  n=$(per_pair "$2")
-  echo "# $1: $n hundredths of an instruction a pair"
-  if test "$n" -gt 0 && test "$n" -le $((instructions_max * 100)); then
-    pass "$1: at most $instructions_max instructions a pair"
-  else
-    fail "$1: at most $instructions_max instructions a pair" "$n / 100"
-  fi
+  check_pairs "$1" "$2" pairs nothings $instructions_max
+  check_pairs "$1" "$2" sized sizes $sized_max
+  check_pairs "$1" "$2" apart sizes $apart_max
 }
 
 link_and_count ()

@@ -105,7 +105,7 @@ fits_mode (CheckingMode mode, size_t size)
 static inline unsigned
 class_for (CheckingMode mode, const ThreadRecord *record, size_t size)
 {
-  return record->fast.class_table[(chunk_size_for (mode, size) + 7) >> 3] / 2;
+  return record->fast.class_table[chunk_size_for (mode, size)] / 2;
 }
 
 /* Puts a chunk into the quarantine and returns the oldest one there; NULL:

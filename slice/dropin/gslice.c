@@ -89,13 +89,13 @@ block_alloc (size_t size)
   if (LIKELY (size <= SLICE_SIZE_MAX))
     {
       SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-      void **top = SLICE_LOAD (&entry->top);
+      size_t twice_class = SLICE_TWICE_CLASS_V1 (thread, size);
+      void **top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
       void *block = *top;
 
       if (LIKELY (block != NULL))
         {
-          SLICE_STORE (&entry->top, top - 1);
+          SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, -1);
           return block;
         }
     }
@@ -121,7 +121,8 @@ free_far (size_t size, void *block)
   if (LIKELY (size <= SLICE_SIZE_MAX && slice_is_ours (block)))
     {
       SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+      size_t twice_class = SLICE_TWICE_CLASS_V1 (thread, size);
+      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, twice_class);
       void **top = SLICE_LOAD (&entry->top);
 
       if (LIKELY (top != entry->end && *top != block))
@@ -143,16 +144,18 @@ block_free (size_t size, void *block)
   if (LIKELY (size <= SLICE_SIZE_MAX))
     {
       SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-      SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
-      void **top = SLICE_LOAD (&entry->top);
+      size_t twice_class = SLICE_TWICE_CLASS_V1 (thread, size);
+      void **top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
       uintptr_t distance = (uintptr_t) *top ^ (uintptr_t) block;
 
+      SLICE_FORGET_V1 (size, twice_class);
       /* A distance of 0 is a double free: it wraps around and fails this
        * test. */
-      if (LIKELY (distance - 1 < SLICE_OURS_BYTES - 1 && top != entry->end))
+      if (LIKELY (distance - 1 < SLICE_OURS_BYTES - 1
+                  && top != SLICE_ENTRY_V1 (thread, twice_class)->end))
         {
           SLICE_STORE (top + 1, block);
-          SLICE_STORE (&entry->top, top + 1);
+          SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, 1);
           return;
         }
     }

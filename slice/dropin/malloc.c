@@ -114,23 +114,23 @@ alloc0_slow (size_t size)
 }
 
 /* Allocates a block from the thread's magazines; NULL: take the slow path.
- * Size 0 and large sizes have the entry of class 0, which is always empty. */
+ * Size 0 has the entry of class 0, which is always empty. */
 static ALWAYS_INLINE void *
 alloc_quick (size_t size)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
   size_t mask = dropin.round_mask;
-  size_t eights
-      = LIKELY (size <= SLICE_SIZE_MAX) ? ((size + mask) & ~mask) >> 3 : 0;
-  SliceEntryV1 *entry
-      = (SliceEntryV1 *) (void *) ((char *) thread->entries
-                                   + sizeof (SliceEntryV1) / 2
-                                         * thread->class_table[eights]);
-  void **top = SLICE_LOAD (&entry->top);
-  void *block = *top;
+  size_t twice_class;
+  void **top, *block;
 
+  if (UNLIKELY (size > SLICE_SIZE_MAX))
+    return NULL;
+  size = (size + mask) & ~mask;
+  twice_class = thread->class_table[size];
+  top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
+  block = *top;
   if (LIKELY (block != NULL))
-    SLICE_STORE (&entry->top, top - 1);
+    SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, -1);
   return block;
 }
 

@@ -41,7 +41,7 @@ SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX) == N_CLASSES - 1,
 SLICE_STATIC_ASSERT (offsetof (Magazine, slots)
                          >= SLICE_FRONT_WORDS_V1 * sizeof (void *),
                      "the words in front of a sentinel may be read");
-SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > (SLICE_SIZE_MAX + 7) / 8,
+SLICE_STATIC_ASSERT (SLICE_CLASS_TABLE_BYTES_V1 > SLICE_SIZE_MAX,
                      "the table has a place for every size");
 
 /* A shared NULL for entries without a magazine.  Their top and end point to
@@ -381,9 +381,9 @@ sli_record_init (bool is_inline, bool checks_reentry)
   sli_registry.may_be_inline = is_inline;
   memcpy (record_none.fast.entries, sli_record_sentinel.entries,
           sizeof sli_record_sentinel.entries);
-  for (size_t i = 0; i <= SLICE_SIZE_MAX / 8; i++)
-    record_none.fast.class_table[i]
-        = (unsigned char) (2 * SLICE_CLASS_V1 (8 * i));
+  for (size_t size = 0; size <= SLICE_SIZE_MAX; size++)
+    record_none.fast.class_table[size]
+        = (unsigned char) (2 * SLICE_CLASS_V1 (size));
   record_new_one.fast = record_none.fast;
   record_beginning.fast = record_none.fast;
   record_new_one.call = record_none.call = CALL_UNKNOWN;

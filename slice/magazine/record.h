@@ -11,8 +11,8 @@
  *
  *   slice_tls_v1 ------+
  *   self --> ThreadRecord
- *              fast  <----+  class_table: size -> twice the class
- *                            entries: top, end of each loaded magazine
+ *              fast  <----+  entries: top, end of each loaded magazine
+ *                            class_table: size -> twice the class
  *              caches        loaded, previous, size
  *
  * SPDX-License-Identifier: MIT

@@ -19,10 +19,10 @@
   _Static_assert (offsetof (type, field) == (n) * WORD,                       \
                   "the place of " #field " in " #type)
 
-/* The thread: a table of bytes, and two words for each class. */
-_Static_assert (offsetof (SliceThreadV1, class_table) == 0, "the table");
-_Static_assert (offsetof (SliceThreadV1, entries) == 264, "the entries");
-_Static_assert (sizeof (SliceThreadV1) == 264 + 74 * 2 * WORD, "the thread");
+/* The thread: two words for each class, and a table of bytes. */
+AT (SliceThreadV1, entries, 0);
+AT (SliceThreadV1, class_table, 74 * 2);
+_Static_assert (sizeof (SliceThreadV1) == 74 * 2 * WORD + 2072, "the thread");
 WORDS (SliceEntryV1, 2);
 AT (SliceEntryV1, top, 0);
 AT (SliceEntryV1, end, 1);

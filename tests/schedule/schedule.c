@@ -223,7 +223,7 @@ static void *
 inline_alloc (size_t size)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, 2 * SLICE_CLASS_V1 (size));
   void **top = SLICE_LOAD (&entry->top);
   void *block;
 
@@ -240,7 +240,7 @@ static void
 inline_free (size_t size, void *block)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, size);
+  SliceEntryV1 *entry = SLICE_ENTRY_V1 (thread, 2 * SLICE_CLASS_V1 (size));
   void **top = SLICE_LOAD (&entry->top);
 
   sli_schedule_point ("inline free: top");

@@ -27,7 +27,7 @@ pub const fn class(size: usize) -> usize {
 }
 
 const CLASSES: usize = class(SIZE_MAX) + 1;
-const CLASS_TABLE_BYTES: usize = 264;
+const CLASS_TABLE_BYTES: usize = 2072;
 
 /// SliceEntryV1
 #[repr(C)]
@@ -39,8 +39,8 @@ struct Entry {
 /// SliceThreadV1
 #[repr(C)]
 struct Thread {
-    class_table: [u8; CLASS_TABLE_BYTES],
     entries: [Entry; CLASSES],
+    class_table: [u8; CLASS_TABLE_BYTES],
 }
 
 /// Bytes of a thread's table, of an entry, and the number of classes: the
