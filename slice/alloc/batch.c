@@ -219,6 +219,7 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
   /* (As far as the compiler knows, each store to a magazine could change the
    * variable.) */
   const unsigned shift = sli_region_granule_shift;
+  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
   const Region *ours = NULL;
 
   for (void *const *end = blocks + n; blocks < end; blocks++)
@@ -229,17 +230,22 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
 
       if (UNLIKELY (region != ours))
         {
-          if (UNLIKELY (chunk_class_of (block) == 0))
+          if (UNLIKELY (!chunk_is_near (block)
+                        && chunk_class_of (block) == 0))
             {
               sli_untraced_free_slow (0, block);
               continue;
             }
           ours = region;
         }
+      /* Class 0, of no slab, has a magazine that takes nothing. */
       class_index = region_class_by (region, block, shift);
       assert_here (class_index < N_CLASSES);
-      if (UNLIKELY (!magazine_push (class_index, block)))
-        sli_untraced_free_class_slow ((unsigned) class_index, block);
+      if (UNLIKELY (!magazine_push_to (thread, class_index, block)))
+        {
+          sli_untraced_free_class_slow ((unsigned) class_index, block);
+          thread = SLICE_LOAD (&slice_tls_v1); /* the first call makes it */
+        }
     }
 }
 

@@ -129,9 +129,9 @@ magazine_pop (size_t class_index)
 /* False: the magazine is full, each call takes the slow path, or the chunk is
  * the top round already. */
 static ALWAYS_INLINE bool
-magazine_push (size_t class_index, void *chunk)
+magazine_push_to (SliceThreadV1 *thread, size_t class_index, void *chunk)
 {
-  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  SliceEntryV1 *entry = &thread->entries[class_index];
   void **top;
 
   KEEP (entry);
@@ -141,6 +141,12 @@ magazine_push (size_t class_index, void *chunk)
   SLICE_STORE (top + 1, chunk);
   SLICE_STORE (&entry->top, top + 1);
   return true;
+}
+
+static ALWAYS_INLINE bool
+magazine_push (size_t class_index, void *chunk)
+{
+  return magazine_push_to (SLICE_LOAD (&slice_tls_v1), class_index, chunk);
 }
 
 #endif

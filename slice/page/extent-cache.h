@@ -23,31 +23,44 @@ enum
 };
 
 /* The first two extents, a small and a large one, hold the whole of most
- * heaps.  They are mapped and hold only regions, initialised or not.  Each
- * entry is set once. */
+ * heaps.  An entry covers the regions of its extent that have headers, so that
+ * both an address and the header of its region can be read.  `start' is set
+ * once. */
 typedef struct
 {
   uintptr_t start;
-  size_t bytes; /* written last; 0 for good once the extent is unmapped */
+  size_t bytes; /* grows with the regions; 0 for good once the extent is
+                   unmapped */
 } CachedExtent;
 
 extern CachedExtent sli_extent_cache[CACHED_EXTENTS]
     __attribute__ ((visibility ("hidden")));
 
-/* Returns true if an address is in a cached extent, and so can be read.  False
- * says nothing about the address. */
+static inline bool
+extent_cache_has_at (unsigned i, const void *address)
+{
+  /* `start' is written before `bytes', so read `bytes' first. */
+  size_t bytes = LOAD_ACQUIRE (&sli_extent_cache[i].bytes);
+
+  return (uintptr_t) address - LOAD (&sli_extent_cache[i].start) < bytes;
+}
+
+/* Returns true if an address is in a cached extent: it can be read, and its
+ * region has a header.  False says nothing about the address. */
 static inline bool
 extent_cache_has (const void *address)
 {
   for (int i = CACHED_EXTENTS - 1; i >= 0; i--)
-    {
-      /* `start' is written before `bytes', so read `bytes' first. */
-      size_t bytes = LOAD_ACQUIRE (&sli_extent_cache[i].bytes);
-
-      if ((uintptr_t) address - LOAD (&sli_extent_cache[i].start) < bytes)
-        return true;
-    }
+    if (extent_cache_has_at ((unsigned) i, address))
+      return true;
   return false;
+}
+
+/* The same for the larger extent alone: a short test before a longer one. */
+static inline bool
+extent_cache_has_large (const void *address)
+{
+  return extent_cache_has_at (CACHED_EXTENTS - 1, address);
 }
 
 #endif

@@ -88,16 +88,28 @@ sli_extent_unmap (void *start, size_t bytes)
 
 /* Uses the first entry that was never set, if there is one. */
 static void
-extent_cache_add (const void *start, size_t bytes)
+extent_cache_add (const void *start)
 {
   assert_held (&sli_page.lock);
   for (int i = 0; i < CACHED_EXTENTS; i++)
     if (LOAD (&sli_extent_cache[i].start) == 0)
       {
         STORE (&sli_extent_cache[i].start, (uintptr_t) start);
-        STORE_RELEASE (&sli_extent_cache[i].bytes, bytes);
         return;
       }
+}
+
+COMMON_TEXT void
+sli_extent_cache_grow (const Extent *extent)
+{
+  size_t bytes
+      = min_size (extent->n_initialised * REGION_BYTES, extent->bytes);
+
+  assert_held (&sli_page.lock);
+  for (int i = 0; i < CACHED_EXTENTS; i++)
+    if (LOAD (&sli_extent_cache[i].start) == (uintptr_t) extent->start)
+      STORE_RELEASE (&sli_extent_cache[i].bytes,
+                     bytes - CACHED_EXTENT_END_BYTES);
 }
 
 static void
@@ -126,7 +138,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   extent->is_zeroed = is_zeroed;
   extent->is_huge = is_huge;
   extent->is_permanent = link_is_alone (&sli_page.extents);
-  extent_cache_add (start, bytes - CACHED_EXTENT_END_BYTES);
+  extent_cache_add (start);
   link_after (&extent->link, &sli_page.extents);
   sli_page.unfinished = extent;
   COUNT_UP (&sli_page.counts.mapped_bytes, bytes);

@@ -87,6 +87,8 @@ bool sli_extent_new (unsigned n_granules);
 bool sli_extent_retire (Extent *extent);
 /* The lock is not held. */
 void sli_extent_unmap (void *start, size_t bytes);
+/* Notes that a region of an extent has a header now. */
+void sli_extent_cache_grow (const Extent *extent);
 
 static inline Region *
 region_of_link (Link *link)

@@ -163,6 +163,7 @@ sli_region_init (Extent *extent)
   region_init_leaf (region);
   assert_here (!sli_map_has (region)); /* P5 */
   sli_map_set (region, bytes);
+  sli_extent_cache_grow (extent);
   if (extent->n_initialised == extent->n_regions)
     sli_page.unfinished = NULL;
   return region;

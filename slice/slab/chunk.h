@@ -8,6 +8,7 @@
 #ifndef SLI_SLAB_CHUNK_H
 #define SLI_SLAB_CHUNK_H
 
+#include "page/extent-cache.h"
 #include "page/meta.h"
 #include "page/page.h"
 #include "page/region.h"
@@ -122,6 +123,14 @@ chunk_may_be_at (const void *address)
   return sli_map_has (address)
          && (region_run_of (address, &record) == NULL
              || LOAD (&((const Slab *) record)->state) < SLAB_HEAP_MEDIUM);
+}
+
+/* Returns true if an address is in a region that most heaps lie in, so that its
+ * class can be read.  A short test; false says nothing. */
+static inline bool
+chunk_is_near (const void *address)
+{
+  return extent_cache_has_large (address);
 }
 
 /* The class of a chunk; 0 if the address is in no slab.  Reads a byte of the
