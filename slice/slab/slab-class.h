@@ -108,8 +108,8 @@ slab_note_needed (Slab *slab, uint64_t needed_msec, uint64_t now_msec)
 {
   uint16_t stamp = (uint16_t) (needed_msec >> STAMP_SHIFT);
 
-  if (needed_msec > slab_needed_msec (slab, now_msec)
-      && stamp != LOAD (&slab->needed_stamp))
+  if (stamp != LOAD (&slab->needed_stamp)
+      && needed_msec > slab_needed_msec (slab, now_msec))
     STORE (&slab->needed_stamp, stamp);
 }
 
