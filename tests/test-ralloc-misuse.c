@@ -347,6 +347,26 @@ gc_mark_other_large (void)
                        ralloc_gc_alloc_size (other, 20000, 8));
 }
 
+/* The slab that was marked last has gone, and another context has its place.
+ * (Without a slab, where objects are nodes, any node of the other will do.) */
+static void
+gc_mark_in_old_place (void)
+{
+  RallocGc *gc = ralloc_gc_context (NULL);
+  RallocGc *other = ralloc_gc_context (NULL);
+  const void *old = ralloc_gc_alloc_size (gc, 48, 8);
+  void *objects[2];
+
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_mark_live (gc, old);
+  ralloc_gc_sweep_end (gc);
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_sweep_end (gc);
+  objects[0] = ralloc_gc_alloc_size (other, 48, 8);
+  objects[1] = ralloc_gc_alloc_size (other, 48, 8);
+  ralloc_gc_mark_live (gc, objects[objects[1] == old]);
+}
+
 static void
 gc_of_node (void)
 {
@@ -650,6 +670,8 @@ static const Misuse misuses[]
           false },
         { "gc-mark-other-large", gc_mark_other_large, "*error 207*another gc*",
           false },
+        { "gc-mark-in-old-place", gc_mark_in_old_place,
+          "*error 207*another gc*", false },
         { "gc-bad-align", gc_bad_align, "*error 207*alignment*",
           false },
         { "gc-free-twice", gc_free_twice, "*error 207*free already*",

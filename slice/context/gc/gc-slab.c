@@ -114,6 +114,8 @@ sli_gc_slab_end (GcSlab *slab)
 {
   RallocGc *gc = slab->gc;
 
+  if (gc->marked == slab)
+    gc->marked = NULL;
   if (slab->partial_pprev != NULL)
     sli_gc_partial_unlink (slab);
   *slab->pprev = slab->next;
@@ -145,8 +147,11 @@ slab_lay_out (GcSlab *slab, size_t object_bytes, size_t n_max, size_t align)
   slab->n_objects = (uint16_t) n;
   slab->object_bytes = (uint32_t) object_bytes;
   slab->reciprocal
-      = (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT) + object_bytes - 1)
-                    / object_bytes);
+      = n_max == 1
+            ? 0 /* each address has index 0, and only object 0 begins there */
+            : (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT)
+                           + object_bytes - 1)
+                          / object_bytes);
 }
 
 static GcSlab *

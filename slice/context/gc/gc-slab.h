@@ -47,7 +47,8 @@ struct GcSlab
   GcSlab **partial_pprev; /* NULL: full, on no such list */
   size_t bytes;           /* as requested */
   uint32_t object_bytes;
-  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up */
+  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up; 0: the slab has
+                             one object */
   uint16_t n_objects;
   uint16_t n_used;
   uint16_t n_words;       /* of each of the two bitmaps */
@@ -72,6 +73,7 @@ struct RallocGc
 {
   size_t magic;
   void *condemned; /* not NULL: a sweep is under way */
+  GcSlab *marked;  /* the slab of the object that was marked last, or NULL */
   size_t slab_bytes;
   Bucket buckets[GC_BUCKETS + 1];
 };
@@ -176,12 +178,20 @@ slab_sets_aside (const GcSlab *slab, const void *object)
   return (uintptr_t) object - next < (uintptr_t) bucket->end - next;
 }
 
+/* Where the slab of an object would begin. */
+static inline GcSlab *
+slab_place (const void *object)
+{
+  size_t granule_bytes = (size_t) 1 << sli_region_granule_shift;
+
+  return align_down_address (object, granule_bytes);
+}
+
 /* The slab of an object; NULL: the object is a node. */
 static inline GcSlab *
 slab_of (const void *object)
 {
-  size_t granule_bytes = (size_t) 1 << sli_region_granule_shift;
-  GcSlab *slab = align_down_address (object, granule_bytes);
+  GcSlab *slab = slab_place (object);
 
   return LIKELY (sli_map_is_noted_near (slab, NOTE_GC_SLAB))
                  || sli_map_is_noted (slab, NOTE_GC_SLAB)

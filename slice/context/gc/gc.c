@@ -113,8 +113,6 @@ slab_index (const GcSlab *slab, const void *object, const char *operation)
   size_t index = (size_t) (((uint64_t) offset * slab->reciprocal)
                            >> GC_RECIPROCAL_SHIFT);
 
-  if (slab->bucket == GC_ALONE)
-    index = 0;
   if (UNLIKELY (offset >= slab->bytes || index >= slab->n_objects
                 || index * slab->object_bytes != offset))
     sli_gc_report (object, "an address inside an object of a gc context",
@@ -206,14 +204,38 @@ object_slow (RallocGc *gc, size_t size, size_t align)
   return slab != NULL ? slab_take (slab, 1, &n) : NULL;
 }
 
-void *
-ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
+/* The alignments 32 and 64, and objects of no bytes. */
+static NOINLINE void *
+object_aligned (RallocGc *gc, size_t size, size_t align)
 {
   if (UNLIKELY (size > GC_SMALL_MAX || align - 1 >= GC_SMALL_ALIGN_MAX
                 || (align & (align - 1)) != 0 || sli_context_mode != 0
                 || gc == NULL || gc->magic != GC_MAGIC))
     return object_slow (gc, size, align);
   return object_small (gc, size, max_size (align, GC_STEP_BYTES));
+}
+
+void *
+ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
+{
+  size_t last = size - 1; /* of no bytes: none is as large */
+  Bucket *bucket;
+  char *object;
+
+  /* The alignments that need no more than a step: 1, 2, 4, 8, 16. */
+  if (UNLIKELY (last >= GC_SMALL_MAX || align > GC_STEP_BYTES
+                || (UINT32_C (0x10116) >> align & 1) == 0
+                || sli_context_mode != 0 || gc == NULL
+                || gc->magic != GC_MAGIC))
+    return object_aligned (gc, size, align);
+  bucket = &gc->buckets[last / GC_STEP_BYTES];
+  KEEP (bucket);
+  object = bucket->next;
+  last |= GC_STEP_BYTES - 1;
+  if (UNLIKELY (object == bucket->end))
+    return bucket_alloc (gc, (unsigned) (bucket - gc->buckets), last + 1);
+  bucket->next = object + last + 1;
+  return object;
 }
 
 void *
@@ -332,16 +354,21 @@ ralloc_gc_mark_live (RallocGc *gc, const void *mem)
   unsigned index;
 
   gc_require (gc, "ralloc_gc_mark_live");
-  slab = slab_of (mem);
-  if (UNLIKELY (slab == NULL))
+  slab = slab_place (mem);
+  if (slab != gc->marked || slab == NULL)
     {
-      if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
+      slab = slab_of (mem);
+      if (UNLIKELY (slab == NULL))
+        {
+          if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
+            report_other (mem);
+          ralloc_steal (gc, (void *) (uintptr_t) mem);
+          return;
+        }
+      if (UNLIKELY (slab->gc != gc))
         report_other (mem);
-      ralloc_steal (gc, (void *) (uintptr_t) mem);
-      return;
+      gc->marked = slab;
     }
-  if (UNLIKELY (slab->gc != gc))
-    report_other (mem);
   index = slab_index (slab, mem, "ralloc_gc_mark_live");
   slab->bits[slab->n_words + index / GC_WORD_BITS]
       |= (uint64_t) 1 << (index % GC_WORD_BITS);
