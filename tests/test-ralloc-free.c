@@ -1083,6 +1083,64 @@ test_few_locks (void)
     }
 }
 
+/* --- a few leaves, beside a child of each other kind --- */
+
+static void *
+child_of_kind (void *parent, unsigned kind)
+{
+  void *child;
+
+  switch (kind)
+    {
+    case 0: /* a node that has a leaf */
+      child = ralloc_size (parent, 40);
+      ralloc_set_destructor (ralloc_size (child, 40), count_call);
+      return child;
+    case 1: /* one that has an extension */
+      child = ralloc_size (parent, 40);
+      ralloc_set_destructor (child, count_call);
+      return child;
+    case 2: /* a large one */
+      child = ralloc_size (parent, 5000);
+      ralloc_set_destructor (child, count_call);
+      return child;
+    default: /* one in front of its header */
+      child = ralloc_linear_context (parent);
+      ralloc_set_destructor (child, count_call);
+      return child;
+    }
+}
+
+/* Frees a node with n children, of which the k-th that goes is no plain leaf,
+ * and counts what is left. */
+static void
+test_few_leaves (void)
+{
+  SliceStats before, after;
+  for (unsigned n = 1; n < 10; n++)
+    for (unsigned k = 0; k <= n; k++)
+      for (unsigned kind = 0; kind < 4; kind++)
+        {
+          void *root, *top;
+
+          slice_get_stats (&before);
+          root = ralloc_context (NULL);
+          top = ralloc_size (root, 24);
+          n_calls = 0;
+          for (unsigned i = n; i-- > 0;)
+            if (i == k)
+              child_of_kind (top, kind);
+            else
+              memset (ralloc_size (top, 16 * i + 1), 1, 16 * i + 1);
+          ralloc_free (top);
+          g_assert_cmpuint (n_calls, ==, k < n);
+          g_assert_cmpuint (ralloc_total_nodes (root), ==, 1);
+          ralloc_free (root);
+          slice_get_stats (&after);
+          g_assert_cmpuint (after.live_blocks, ==, before.live_blocks);
+        }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1116,5 +1174,6 @@ main (int argc, char **argv)
                         test_exhaustive);
   g_test_add_func ("/slice/ralloc-free/every-steal", test_every_steal);
   g_test_add_func ("/slice/ralloc-free/few-locks", test_few_locks);
+  g_test_add_func ("/slice/ralloc-free/few-leaves", test_few_leaves);
   return g_test_run ();
 }

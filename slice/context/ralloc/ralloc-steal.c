@@ -122,13 +122,14 @@ is_at_hand (const void *address, bool far)
 
 /* As node_is_linked(). */
 static inline __attribute__ ((always_inline)) bool
-is_linked_at_hand (const Node *node,
-                   const void *payload, bool far)
+is_linked_at_hand (const Node *node, const void *payload, bool is_near,
+                   bool far)
 {
   void *const *place = node->pprev;
 
   return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
-                 && is_at_hand (place, far))
+                 && ((is_near && is_same_window (place, payload))
+                     || is_at_hand (place, far)))
          && LIKELY (*place == payload);
 }
 
@@ -149,6 +150,7 @@ plain_steal (void *new_ctx, void *ptr, bool far)
 {
   Node *node = head_of (ptr);
   Node *parent = head_of (new_ctx);
+  void *next;
 
   if (UNLIKELY (sli_context_mode != 0 || context_has_suspended ()
                 || new_ctx == ptr
@@ -157,18 +159,19 @@ plain_steal (void *new_ctx, void *ptr, bool far)
                 || !is_at_hand (node, far)
                 || !is_at_hand (parent, far)
                 || ((node->parent | parent->parent) & NODE_FLAGS) != 0
-                || !is_linked_at_hand (node, ptr, far)
+                || !is_linked_at_hand (node, ptr, false, far)
                 || may_be_payload (node, far)
-                || !is_linked_at_hand (parent, new_ctx, far)))
+                || !is_linked_at_hand (parent, new_ctx, true, far)))
     return false;
   if (node->child != NULL && (!far || sli_context_is_ancestor (ptr, new_ctx)))
     return false;
   node_unlink_linked (node, ptr, "ralloc_steal", true);
+  next = parent->child;
   node->parent = (uintptr_t) new_ctx;
-  node->next = parent->child;
+  node->next = next;
+  if (next != NULL)
+    head_of (next)->pprev = &node->next;
   node->pprev = &parent->child;
-  if (node->next != NULL)
-    head_of (node->next)->pprev = &node->next;
   parent->child = ptr;
   assert_slow (sli_context_node_is_right (ptr));
   return true;
