@@ -3,11 +3,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ralloc-testlib.h"
+#include "testlib.h"
 
 #include <errno.h>
 
 static void
-test_alignment (void)
+test_alignments (void)
 {
   RallocGc *gc = ralloc_gc_context (NULL);
 
@@ -179,6 +180,131 @@ test_reference (void)
   ralloc_free (gc);
 }
 
+static unsigned n_ended;
+
+static void
+count_end (void *node G_GNUC_UNUSED)
+{
+  n_ended++;
+}
+
+/* In a sweep the nodes are the context's children, as before. */
+static void
+test_sweep_children (void)
+{
+  void *root = ralloc_context (NULL);
+  RallocGc *gc = ralloc_gc_context (root);
+  char *node;
+
+  ralloc_set_name_const (root, "root");
+  ralloc_set_limit (root, 100000);
+  node = ralloc_size (gc, 60000);
+  ralloc_set_destructor (node, count_end);
+  n_ended = 0;
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_sweep_start (gc);
+  g_assert_true (ralloc_parent (node) == gc);
+  g_assert_true (ralloc_is_ancestor (root, node));
+  g_assert_true (ralloc_find_parent_by_name (node, "root") == root);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 3);
+  g_assert_null (ralloc_size (root, 60000));
+  node = reralloc (gc, node, char, 61000);
+  ralloc_gc_mark_live (gc, node);
+  ralloc_gc_sweep_end (gc);
+  g_assert_cmpuint (n_ended, ==, 0);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 2);
+  g_assert_null (ralloc_size (root, 60000));
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_sweep_end (gc);
+  g_assert_cmpuint (n_ended, ==, 1);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 1);
+  g_assert_nonnull (ralloc_size (root, 60000));
+  ralloc_free (root);
+}
+
+static void
+test_sweep_children_debug (void)
+{
+  test_options ("debug");
+  test_sweep_children ();
+}
+
+/* Children that leave together in a sweep are not freed by it. */
+static void
+test_sweep_adopted (void)
+{
+  void *root = ralloc_context (NULL);
+  RallocGc *gc = ralloc_gc_context (NULL);
+  char *text = ralloc_strdup (gc, "text");
+
+  ralloc_gc_sweep_start (gc);
+  ralloc_adopt (root, gc);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, 2);
+  ralloc_gc_sweep_end (gc);
+  g_assert_true (ralloc_parent (text) == root);
+  g_assert_cmpstr (text, ==, "text");
+  ralloc_gc_sweep_start (gc);
+  ralloc_adopt (NULL, gc);
+  ralloc_free (gc);
+  ralloc_free (root);
+}
+
+static RallocGc *late_parent;
+
+static void
+add_late_child (void *node G_GNUC_UNUSED)
+{
+  ralloc_set_destructor (ralloc_size (late_parent, 10), count_end);
+}
+
+/* A context that goes in the middle of a sweep takes what destructors add. */
+static void
+test_sweep_freed (void)
+{
+  for (unsigned way = 0; way < 3; way++)
+    {
+      void *root = ralloc_context (NULL);
+      late_parent = ralloc_gc_context (root);
+      ralloc_set_destructor (ralloc_size (late_parent, 20), add_late_child);
+      n_ended = 0;
+      ralloc_gc_sweep_start (late_parent);
+      if (way == 0)
+        ralloc_free (late_parent);
+      else if (way == 1)
+        ralloc_free_children (late_parent);
+      else
+        ralloc_gc_sweep_end (late_parent);
+      ralloc_free (root);
+      g_assert_cmpuint (n_ended, ==, 1);
+    }
+}
+
+static bool
+refuse (void *node)
+{
+  return *(char *) node != '\0';
+}
+
+/* A node that refuses stays with its context. */
+static void
+test_sweep_refused (void)
+{
+  RallocGc *gc = ralloc_gc_context (NULL);
+  char *node = ralloc_strdup (gc, "stays");
+
+  ralloc_set_refusing_destructor (node, refuse);
+  ralloc_size (gc, 10);
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_sweep_end (gc);
+  g_assert_true (ralloc_parent (node) == gc);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 2);
+  *node = '\0';
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_sweep_end (gc);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 1);
+  ralloc_free (gc);
+}
+
 static void
 test_held (void)
 {
@@ -256,13 +382,19 @@ test_overflow (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, NULL);
+  test_init (&argc, &argv);
 #define ADD(name, function)                                                   \
   g_test_add_func ("/slice/ralloc-gc/" name, function)
-  ADD ("alignment", test_alignment);
+  ADD ("alignment", test_alignments);
   ADD ("model", test_model);
   ADD ("nodes", test_nodes);
   ADD ("reference", test_reference);
+  ADD ("sweep-children", test_sweep_children);
+  ADD ("sweep-adopted", test_sweep_adopted);
+  ADD ("sweep-freed", test_sweep_freed);
+  ADD ("sweep-refused", test_sweep_refused);
+  test_add_fresh ("/slice/ralloc-gc/sweep-children-debug",
+                  test_sweep_children_debug);
   ADD ("held", test_held);
   ADD ("pages", test_pages);
   ADD ("overflow", test_overflow);

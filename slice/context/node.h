@@ -433,6 +433,10 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 /* Gives a node another parent; the caller has checked everything. */
 void sli_context_steal (void *new_ctx, Node *node, void *ptr,
                         const char *operation);
+/* The same for all nodes of a list, which begins at the word `from'; neither
+ * the list is empty nor the parent NULL. */
+void sli_context_adopt_list (void *new_ctx, void **from,
+                             const char *operation);
 
 /* --- walks that free (ralloc-free.c, ralloc-free-suspend.c) -------------- */
 
@@ -520,6 +524,9 @@ size_t sli_context_linear_prefix_bytes (void);
 void sli_gc_release (void *payload);       /* gc.c: slabs */
 size_t sli_gc_bytes (const void *payload);
 bool sli_gc_is_context (const void *payload);
+/* Called when all children of a gc context are about to leave: a sweep that is
+ * under way frees none. */
+void sli_gc_end_divider (void *payload);
 void sli_reference_release (void *payload); /* ralloc-reference.c */
 /* The references to a node, oldest first, as payloads of nodes.  NULL:
  * none. */

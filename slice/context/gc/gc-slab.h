@@ -72,8 +72,9 @@ typedef struct
 struct RallocGc
 {
   size_t magic;
-  void *condemned; /* not NULL: a sweep is under way */
+  void *divider;   /* in a sweep: see gc.c; NULL: no child may be freed */
   GcSlab *marked;  /* the slab of the object that was marked last, or NULL */
+  bool is_sweeping;
   size_t slab_bytes;
   Bucket buckets[GC_BUCKETS + 1];
 };
@@ -159,7 +160,7 @@ slab_take (GcSlab *slab, unsigned n_max, unsigned *n)
   *n = length < n_max ? length : n_max;
   bits = run_bits (index, *n);
   slab->bits[word] |= bits;
-  if (UNLIKELY (slab->gc->condemned != NULL))
+  if (UNLIKELY (slab->gc->is_sweeping))
     slab->bits[slab->n_words + word] |= bits;
   slab->n_used = (uint16_t) (slab->n_used + *n);
   if (UNLIKELY (slab->n_used == slab->n_objects))

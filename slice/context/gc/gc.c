@@ -4,8 +4,16 @@
  *
  * Objects up to GC_SMALL_MAX are in slabs (gc-slab.h).  Larger objects are
  * nodes below the context, or in a slab alone if nodes don't have their
- * alignment.  During a sweep the nodes are children of another root, the
- * condemned, until they are marked or the sweep ends.
+ * alignment.
+ *
+ * A sweep begins with a divider, a node in front of the context's children:
+ *
+ *   context's first child -> marked, new .. -> divider -> not marked .. -> NULL
+ *
+ * New nodes come in front of all others, and a mark moves a node there.  When
+ * the sweep ends, what is behind the divider moves below it and is freed with
+ * it.  All the time the nodes are the context's children, so that limits,
+ * walks, reports and searches for a parent know them.
  *
  * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
  * recorder) every object is a node, except those alone in a slab, which the
@@ -27,14 +35,12 @@ enum
   GC_ALIGN_MAX = 4096
 };
 
-#define GC_MAGIC ((size_t) 0x67632d63)      /* a context */
-#define CONDEMNED_MAGIC ((size_t) 0x67632d72) /* its nodes in a sweep */
+#define GC_MAGIC ((size_t) 0x67632d63)
 
 typedef struct
 {
-  size_t magic;
   RallocGc *gc;
-} Condemned;
+} Divider;
 
 /* Makes all checks of a pointer, which may be any. */
 static void
@@ -77,8 +83,7 @@ sli_gc_release (void *payload)
   RallocGc *gc = payload;
   unsigned i;
 
-  if (gc->condemned != NULL)
-    ralloc_free (gc->condemned);
+  assert_here (gc->divider == NULL);
   for (i = 0; i <= GC_BUCKETS; i++)
     for (GcSlab *slab = gc->buckets[i].slabs, *next; slab != NULL; slab = next)
       {
@@ -248,17 +253,12 @@ ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
   return object;
 }
 
-/* The context of an object that is a node.  In a sweep the object's parent is
- * the condemned. */
+/* The context of an object that is a node. */
 static RallocGc *
 gc_of_node (const void *ptr, const char *operation)
 {
   void *parent = node_parent (sli_context_check (ptr, operation));
 
-  if (parent != NULL && !sli_gc_is_context (parent)
-      && sli_context_usable_bytes (parent) >= sizeof (Condemned)
-      && ((const Condemned *) parent)->magic == CONDEMNED_MAGIC)
-    parent = ((const Condemned *) parent)->gc;
   if (UNLIKELY (parent == NULL || !sli_gc_is_context (parent)))
     sli_gc_report (ptr, "a node that is no object of a gc context",
                    operation);
@@ -295,12 +295,47 @@ ralloc_gc_get_context (void *ptr)
 
 /* --- mark and sweep ------------------------------------------------------ */
 
-/* Moves the references that the context holds, which are no objects, back to
- * it. */
+/* Called when the divider is freed: at the end of a sweep, with the context,
+ * or by ralloc_free_children (). */
 static void
-references_return (RallocGc *gc)
+divider_end (void *payload)
 {
-  void *child = node_first_child (node_of (gc->condemned));
+  ((const Divider *) payload)->gc->divider = NULL;
+}
+
+void
+sli_gc_end_divider (void *payload)
+{
+  RallocGc *gc = payload;
+
+  if (gc->divider != NULL)
+    ralloc_free (gc->divider);
+}
+
+static void *
+divider_new (RallocGc *gc)
+{
+  Divider *divider = ralloc_size (gc, sizeof *divider);
+
+  if (divider == NULL)
+    return NULL;
+  divider->gc = gc;
+  if (sli_context_extend (divider) == NULL)
+    {
+      ralloc_free (divider);
+      return NULL;
+    }
+  ralloc_set_destructor (divider, divider_end);
+  ralloc_set_name_const (divider, "sweep");
+  return divider;
+}
+
+/* Moves the references that the context holds, which are no objects, to the
+ * front. */
+static void
+references_move (RallocGc *gc)
+{
+  void *child = node_next (node_of (gc->divider), gc->divider);
   void *next;
   Node *node;
 
@@ -313,27 +348,21 @@ references_return (RallocGc *gc)
     }
 }
 
-/* Without memory for the condemned there is no sweep: nothing is freed, which
- * is always correct. */
+/* Without memory for the divider there is no sweep: nothing is freed, which is
+ * always correct. */
 void
 ralloc_gc_sweep_start (RallocGc *gc)
 {
-  Condemned *condemned;
   GcSlab *slab;
   unsigned i;
 
   gc_examine (gc, "ralloc_gc_sweep_start");
-  if (gc->condemned == NULL)
-    {
-      condemned = ralloc_size (NULL, sizeof *condemned);
-      if (condemned == NULL)
-        return;
-      condemned->magic = CONDEMNED_MAGIC;
-      condemned->gc = gc;
-      gc->condemned = condemned;
-    }
-  ralloc_adopt (gc->condemned, gc);
-  references_return (gc);
+  sli_gc_end_divider (gc);
+  gc->divider = divider_new (gc);
+  gc->is_sweeping = gc->divider != NULL;
+  if (!gc->is_sweeping)
+    return;
+  references_move (gc);
   sli_gc_return_aside (gc);
   for (i = 0; i <= GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = slab->next)
@@ -374,17 +403,27 @@ ralloc_gc_mark_live (RallocGc *gc, const void *mem)
       |= (uint64_t) 1 << (index % GC_WORD_BITS);
 }
 
+/* Frees the divider with the nodes behind it. */
+static void
+divider_sweep (RallocGc *gc)
+{
+  void *divider = gc->divider;
+  Node *node = node_of (divider);
+
+  if (node->next != NULL)
+    sli_context_adopt_list (divider, &node->next, "ralloc_gc_sweep_end");
+  ralloc_free (divider);
+}
+
 void
 ralloc_gc_sweep_end (RallocGc *gc)
 {
   GcSlab *slab;
   GcSlab *next;
-  void *condemned;
   unsigned i;
 
   gc_examine (gc, "ralloc_gc_sweep_end");
-  condemned = gc->condemned;
-  if (condemned == NULL)
+  if (!gc->is_sweeping)
     return;
   sli_gc_return_aside (gc);
   for (i = 0; i <= GC_BUCKETS; i++)
@@ -393,6 +432,7 @@ ralloc_gc_sweep_end (RallocGc *gc)
         next = slab->next;
         sli_gc_slab_sweep (slab);
       }
-  gc->condemned = NULL;
-  ralloc_free (condemned);
+  gc->is_sweeping = false;
+  if (gc->divider != NULL)
+    divider_sweep (gc);
 }

@@ -251,12 +251,11 @@ ralloc_try_steal (const void *new_ctx, void *ptr)
   return true;
 }
 
-/* Moves the children of `old', which has at least one. */
+/* Moves the nodes of a list, which begins at the word `from', to a node. */
 static void
-adopt_splice (void *new_ctx, Node *new_node, Node *old)
+adopt_splice (void *new_ctx, void **from)
 {
-  void **from = node_children (old);
-  void **to = node_children (new_node);
+  void **to = node_children (node_of (new_ctx));
   void *first = *from;
   void *child = first;
   Node *node;
@@ -287,6 +286,8 @@ adopt_as_roots (Node *old)
   void *next;
   Node *node;
 
+  if (context_has_suspended ())
+    sli_context_walks_touched (child, NULL);
   for (; child != NULL; child = next)
     {
       node = node_of (child);
@@ -294,18 +295,34 @@ adopt_as_roots (Node *old)
       if (!node_is_reference (node))
         sli_context_steal (NULL, node, child, "ralloc_adopt");
     }
+  if (context_has_suspended ())
+    sli_context_walks_stolen ();
+}
+
+void
+sli_context_adopt_list (void *new_ctx, void **from, const char *operation)
+{
+  uintptr_t word = context_enter (new_ctx, operation);
+
+  if (context_has_suspended ())
+    sli_context_walks_touched (*from, new_ctx);
+  adopt_splice (new_ctx, from);
+  context_leave (new_ctx, word);
+  if (context_has_suspended ())
+    sli_context_walks_stolen ();
 }
 
 void
 ralloc_adopt (const void *new_ctx, void *old_ctx)
 {
   void *to = (void *) (uintptr_t) new_ctx;
-  uintptr_t word;
   Node *old;
 
   if (UNLIKELY (old_ctx == NULL || old_ctx == new_ctx))
     return;
   old = sli_context_check (old_ctx, "ralloc_adopt");
+  if (sli_gc_is_context (old_ctx))
+    sli_gc_end_divider (old_ctx);
   if (node_first_child (old) == NULL)
     return;
   if (to != NULL)
@@ -317,15 +334,9 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
                         "(new parent %p, which lies below old parent %p)",
                         to, old_ctx);
     }
-  word = context_enter (to, "ralloc_adopt");
-  if (context_has_suspended ())
-    sli_context_walks_touched (node_first_child (old), to);
   if (to == NULL)
     adopt_as_roots (old);
   else
-    adopt_splice (to, node_of (to), old);
-  context_leave (to, word);
-  if (context_has_suspended ())
-    sli_context_walks_stolen ();
+    sli_context_adopt_list (to, node_children (old), "ralloc_adopt");
   assert_slow (sli_context_node_is_right (old_ctx));
 }
