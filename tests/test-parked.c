@@ -198,6 +198,34 @@ test_grows_old (void)
 }
 
 static void
+check_counts (const MagazineCounts *expected)
+{
+  MagazineCounts found = counts_of (CLASS + 1);
+
+  g_assert_cmpuint (found.n_grown, ==, expected->n_grown);
+  g_assert_cmpuint (found.n_shrunk, ==, expected->n_shrunk);
+  g_assert_cmpuint (found.rounds_peak, ==, expected->rounds_peak);
+}
+
+/* What a record has counted is counted once, while it is parked, by the next
+ * thread, and when it has ended. */
+static void
+test_counts (void)
+{
+  MagazineCounts counts;
+
+  begin ();
+  run_thread_at (0, make_slow_calls);
+  counts = counts_of (CLASS + 1);
+  g_assert_cmpuint (counts.n_grown, >, 0);
+  run_thread_at (0, note_first);
+  check_counts (&counts);
+  sli_magazine_trim (0);
+  check_counts (&counts);
+  g_assert_cmpuint (cached_bytes (), ==, 0);
+}
+
+static void
 test_working_set_of_nothing (void)
 {
   test_options ("working-set-msec=0");
@@ -335,6 +363,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/parked/two-wait", test_two_wait);
   test_add_fresh ("/slice/parked/not-too-many", test_not_too_many);
   test_add_fresh ("/slice/parked/grows-old", test_grows_old);
+  test_add_fresh ("/slice/parked/counts", test_counts);
   test_add_fresh ("/slice/parked/working-set-of-nothing",
                   test_working_set_of_nothing);
   test_add_fresh ("/slice/parked/other-modes", test_other_modes);

@@ -32,9 +32,9 @@ enum
   PARKED_BYTES_MAX = 2 * 1024 * 1024
 };
 
-/* The bytes of the chunks that wait in a record. */
+/* The bytes of the chunks that wait in a record without gaps. */
 COMMON_TEXT static size_t
-record_bytes (ThreadRecord *record)
+record_bytes (const ThreadRecord *record)
 {
   size_t bytes = 0;
 
@@ -45,21 +45,23 @@ record_bytes (ThreadRecord *record)
 
       if (cache->loaded == NULL)
         continue;
-      sli_record_hide (record, i);
-      bytes += (n + cache->loaded->n_rounds) * sli_sizeclasses[i].chunk_bytes;
+      n += (size_t) (LOAD (&record->fast.entries[i].top)
+                     - cache->loaded->slots);
+      bytes += n * sli_sizeclasses[i].chunk_bytes;
     }
   return bytes;
 }
 
-/* Keeps the counts of a thread that ends. */
+/* Keeps the counts of a record that is about to end.  (A parked one counts
+ * itself.) */
 COMMON_TEXT static void
-counts_keep (ThreadRecord *record)
+counts_keep (const ThreadRecord *record)
 {
   assert_held (&sli_registry.lock);
   for (unsigned i = 1; i < N_CLASSES; i++)
     {
       MagazineCounts *ended = &sli_registry.ended[i];
-      ClassCache *cache = &record->caches[i];
+      const ClassCache *cache = &record->caches[i];
 
       ended->n_hits += cache->n_hits;
       ended->n_grown += cache->n_grown;
@@ -67,9 +69,6 @@ counts_keep (ThreadRecord *record)
       ended->rounds_peak
           = (uint32_t) max_size (ended->rounds_peak,
                                  record_rounds_peak (cache, i));
-      /* The next thread does not count them again. */
-      cache->n_hits = 0;
-      cache->n_grown = cache->n_shrunk = 0;
     }
 }
 
@@ -154,7 +153,10 @@ parked_pop_old (uint64_t max_age_msec)
         old = record; /* the last is the oldest */
     }
   if (old != NULL)
-    parked_remove (old);
+    {
+      parked_remove (old);
+      counts_keep (old);
+    }
   sli_unlock (&sli_registry.lock);
   return old;
 }
@@ -182,6 +184,15 @@ sli_record_review_parked (uint64_t now_msec)
   sli_record_end_parked (max_age_msec);
 }
 
+COMMON_TEXT COLD void
+sli_record_give_up (ThreadRecord *record)
+{
+  sli_lock (&sli_registry.lock);
+  counts_keep (record);
+  sli_unlock (&sli_registry.lock);
+  sli_record_end (record, FLUSH_TO_DEPOT);
+}
+
 /* The record is set as the thread's no longer. */
 COMMON_TEXT void
 sli_record_retire (ThreadRecord *record)
@@ -193,8 +204,9 @@ sli_record_retire (ThreadRecord *record)
   link_remove (&record->link);
   STORE (&sli_registry.n_records, sli_registry.n_records - 1);
   is_last = sli_registry.n_records == 0;
-  counts_keep (record);
   is_parked = record_park (record);
+  if (!is_parked)
+    counts_keep (record);
   sli_unlock (&sli_registry.lock);
   /* No other thread can find it now. */
   if (!is_parked)

@@ -58,6 +58,8 @@ void sli_record_close_gaps (ThreadRecord *record);
 void sli_record_end (ThreadRecord *record, FlushKind kind);
 /* Takes a thread's record from the registry, and parks or ends it. */
 void sli_record_retire (ThreadRecord *record);
+/* Ends a record, new or unparked, that its thread can't have. */
+void sli_record_give_up (ThreadRecord *record);
 /* Removes a parked record of the caller's shard; NULL: there is none. */
 ThreadRecord *sli_record_unpark (void);
 

@@ -208,7 +208,7 @@ record_new (void)
   self = RECORD_NONE;
   if (!sli_tls_watch (record))
     {
-      sli_record_end (record, FLUSH_TO_DEPOT);
+      sli_record_give_up (record);
       return NULL;
     }
   if (sli_record_options.checks_reentry)
