@@ -97,7 +97,19 @@ else
     "$(test "$((advised - plain))" -le 16 && echo yes)" yes
 fi
 
-# The malloc behind: any.
+# --- huge pages, from 2 MiB on ---
+
+if test -e /sys/kernel/mm/transparent_hugepage; then
+  equal "huge: a large list" "$(follow list "$work/applied" huge 300000 \
+    | sed 's/.* //')" huge
+  equal "huge: a small one" "$(follow list "$work/applied" huge 10000 \
+    | sed 's/.* //')" small
+else
+  skip "huge" "the kernel has no huge pages"
+fi
+
+# --- the malloc behind: any ---
+
 equal "in front of libslice-malloc" \
   "$(sh "$run" --malloc --advice="$work/list.advice" "$work/applied" list)" \
   "$("$work/applied" list)"

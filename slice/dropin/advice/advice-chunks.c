@@ -23,7 +23,9 @@ enum
   CHUNKS_MAX = 1 << 19, /* 16 GiB */
   CHUNKS_LEAST = 1 << 10,
   CHUNKS_KEPT = 64, /* 2 MiB of free chunks keep their memory */
-  CHECK_CHUNKS_MIN = 8
+  CHECK_CHUNKS_MIN = 8,
+  HUGE_BYTES = 2 * 1024 * 1024,
+  HUGE_CHUNKS = HUGE_BYTES / CHUNK_BYTES
 };
 
 RegionArea sli_region_area;
@@ -119,6 +121,16 @@ site_remove (RegionSite *site, RegionChunk *chunk)
   site->n_chunks--;
 }
 
+/* Asks for a huge page where chunks enter one: the kernel then enters 2 MiB
+ * at once, and not 512 pages one by one.  The first 2 MiB stay small, so
+ * programs with little memory in regions do not grow.  Under the lock. */
+static void
+huge_begin (void)
+{
+  if (chunks.n_used % HUGE_CHUNKS == 0 && chunks.n_used > 0)
+    madvise (chunk_at (chunks.n_used), HUGE_BYTES, MADV_HUGEPAGE);
+}
+
 /* A chunk without content; NULL: the range is used up.  Under the lock. */
 static RegionChunk *
 chunk_take (void)
@@ -129,7 +141,10 @@ chunk_take (void)
         chunks.n_dirty--;
       return chunk_at (chunks.free[--chunks.n_free]);
     }
-  return chunks.n_used < chunks.n_chunks ? chunk_at (chunks.n_used++) : NULL;
+  if (chunks.n_used == chunks.n_chunks)
+    return NULL;
+  huge_begin ();
+  return chunk_at (chunks.n_used++);
 }
 
 RegionChunk *
@@ -291,7 +306,7 @@ area_map (void)
 {
   for (uint32_t n = CHUNKS_MAX; n >= CHUNKS_LEAST; n /= 2)
     {
-      size_t bytes = (size_t) (n + 1) * CHUNK_BYTES;
+      size_t bytes = (size_t) n * CHUNK_BYTES + HUGE_BYTES;
       void *memory
           = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -303,8 +318,8 @@ area_map (void)
         {
           chunks.n_chunks = n;
           chunks.free = numbers;
-          sli_region_area.start = ((uintptr_t) memory + CHUNK_BYTES - 1)
-                                  & ~(uintptr_t) (CHUNK_BYTES - 1);
+          sli_region_area.start = ((uintptr_t) memory + HUGE_BYTES - 1)
+                                  & ~(uintptr_t) (HUGE_BYTES - 1);
           sli_region_area.bytes = (size_t) n * CHUNK_BYTES;
           return true;
         }

@@ -10,6 +10,7 @@
  *   applied fork              a child frees and allocates, beside threads
  *   applied realloc           blocks that grow, shrink, and move
  *   applied plugin FILE       a site in a module that comes and goes
+ *   applied huge N            a list of N nodes: are there huge pages?
  *   applied pairs N           calls of a site without advice
  *   applied random SEED       all calls at random, in four threads
  *
@@ -432,6 +433,26 @@ run_pairs (int n)
   puts ("pairs");
 }
 
+/* Says whether huge pages were asked for while a list lived. */
+static void
+run_huge (unsigned n)
+{
+  Node *list = NULL;
+  FILE *maps;
+  char line[512];
+  bool found = false;
+
+  for (unsigned i = 0; i < n; i++)
+    list = node_new (list, i);
+  maps = fopen ("/proc/self/smaps", "r");
+  while (maps != NULL && fgets (line, sizeof line, maps) != NULL)
+    found |= strncmp (line, "VmFlags:", 8) == 0
+             && strstr (line, " hg") != NULL;
+  if (maps != NULL)
+    fclose (maps);
+  printf ("%u %s\n", list_end (list), found ? "huge" : "small");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -450,6 +471,8 @@ main (int argc, char **argv)
     run_plugin (how);
   else if (strcmp (what, "pairs") == 0)
     run_pairs (atoi (how));
+  else if (strcmp (what, "huge") == 0)
+    run_huge ((unsigned) atoi (how));
   else if (strcmp (what, "random") == 0)
     run_random ((uintptr_t) atoi (how));
   else

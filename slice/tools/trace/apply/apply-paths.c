@@ -40,24 +40,17 @@ node_child (Paths *paths, uint32_t parent, uint64_t pc, uint32_t result)
   return paths->n - 1;
 }
 
-/* The stack's frames down to the site's outermost one, from the innermost. */
+/* The stack's frames, from the innermost.  Those beyond the site's outermost
+ * one tell it from sites that have the same frames up to there. */
 static uint32_t
 chain_find (const Profile *profile, uint32_t node, uint32_t chain[CHAIN_MAX])
 {
-  const Sites *sites = profile->sites;
-  uint32_t result = profile->final_map[node], n = 0;
-  uint32_t depth = sites->sites[profile->results[result].site].depth;
-  uint32_t start = sites->start[node], outside = 0;
-  for (uint32_t at = node; at >= TRACE_N_FIXED_NODES && outside < depth;
-       at = sites->reader->parents[at])
-    {
-      if (n == CHAIN_MAX)
-        return 0;
-      chain[n++] = at;
-      if (at == start || outside > 0)
-        outside++;
-    }
-  return outside > 0 ? n : 0;
+  const TraceReader *reader = profile->sites->reader;
+  uint32_t n = 0;
+  for (uint32_t at = node; at >= TRACE_N_FIXED_NODES && n < CHAIN_MAX;
+       at = reader->parents[at])
+    chain[n++] = at;
+  return n;
 }
 
 void
