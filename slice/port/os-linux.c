@@ -34,6 +34,7 @@
 
 enum
 {
+  POLL_MSEC = 100,
   PRESENT_PAGES = 256 /* in one call: 1 MiB of the smallest pages */
 };
 
@@ -50,8 +51,7 @@ sli_os_thread_id (void)
 /* --- threads that wait and end ------------------------------------------- */
 
 void
-sli_os_wait_word (const uint32_t *word UNUSED, uint32_t value UNUSED,
-                  unsigned msec)
+sli_os_wait_word (const uint32_t *word, uint32_t value, unsigned msec)
 {
 #if HAS_FUTEX
   const struct timespec time = { (time_t) (msec / 1000),
@@ -59,7 +59,12 @@ sli_os_wait_word (const uint32_t *word UNUSED, uint32_t value UNUSED,
 
   (void) syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &time, NULL, 0);
 #else
-  sli_os_sleep_msec (msec);
+  /* Nobody can wake it, so it looks. */
+  for (unsigned step; msec > 0 && LOAD (word) == value; msec -= step)
+    {
+      step = msec < POLL_MSEC ? msec : POLL_MSEC;
+      sli_os_sleep_msec (step);
+    }
 #endif
 }
 

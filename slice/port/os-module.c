@@ -14,6 +14,8 @@
 #ifdef __GLIBC__
 # include <dlfcn.h>
 # include <execinfo.h>
+#endif
+#ifdef HAVE_DL_ITERATE_PHDR
 # include <link.h>
 #endif
 #include <string.h>
@@ -45,19 +47,22 @@ module_find (uintptr_t address, Module *module)
   return true;
 }
 
-#elif defined __GLIBC__
+#elif defined HAVE_DL_ITERATE_PHDR
 
 typedef struct
 {
   uintptr_t address;
   Module *module;
+  bool is_library; /* what is looked at; the first is the program */
 } Wanted;
 
 static int
 module_matches (struct dl_phdr_info *info, size_t bytes UNUSED, void *data)
 {
-  const Wanted *wanted = data;
+  Wanted *wanted = data;
+  bool is_program = !wanted->is_library;
 
+  wanted->is_library = true;
   for (int i = 0; i < info->dlpi_phnum; i++)
     {
       const ElfW (Phdr) *header = &info->dlpi_phdr[i];
@@ -66,7 +71,8 @@ module_matches (struct dl_phdr_info *info, size_t bytes UNUSED, void *data)
           || wanted->address - info->dlpi_addr - header->p_vaddr
                  >= header->p_memsz)
         continue;
-      wanted->module->name = info->dlpi_name;
+      /* (musl has the words that it was called by.) */
+      wanted->module->name = is_program ? "" : info->dlpi_name;
       wanted->module->base = info->dlpi_addr;
       return 1;
     }
@@ -76,7 +82,7 @@ module_matches (struct dl_phdr_info *info, size_t bytes UNUSED, void *data)
 static bool
 module_find (uintptr_t address, Module *module)
 {
-  Wanted wanted = { address, module };
+  Wanted wanted = { .address = address, .module = module };
 
   return dl_iterate_phdr (module_matches, &wanted) == 1;
 }
