@@ -5,7 +5,9 @@
 # The compiler is Debian's gcc-*-linux-gnu, or clang where the packages
 # libc6-dev-*-cross, libgcc-12-dev-*-cross and binutils-*-linux-gnu are
 # installed.  For arm64 once more with all addresses beyond the tables, as a
-# machine with 52 bits has them.
+# machine with 52 bits has them.  For arm64 and ppc64el once more with pages of 16
+# and 64 KiB, as their kernels may have them, if the emulator can have others than
+# its host (up to version 8).
 #
 # In the second tier arm64 alone, and of the unit tests a few.
 # SLICE_TEST_MATRIX=1 (`make check-cross'): each processor, and each test.
@@ -39,10 +41,6 @@ else
   noglib_tests="page slab alloc ralloc arena/tlsf"
 fi
 . "$top_srcdir/tests/noglib-tests.sh"
-
-# Not under the emulator either, with 32 bits: it passes no limit of addresses on,
-# and has all that its own processor has.
-noglib_limits=" os-posix source alloc sizes "
 
 # Not under the emulator: it does not fork a process of threads, give memory
 # back, show what is resident, or keep a thread on a processor as Linux does.
@@ -111,25 +109,17 @@ check ()
     "tests/stress/$(test ! -f tests/stress/.libs/slice-test \
       || echo .libs/)slice-test" --check --share --threads=2 --seconds=3
   objects=$build/objects flags=-I. static=
-  noglib_all=$noglib_tests
-  case $1 in
-  armhf | i386)
-    noglib_tests=
-    for test in $noglib_all; do
-      case $noglib_limits in
-      *" $test "*) ;;
-      *) noglib_tests="$noglib_tests $test" ;;
-      esac
-    done
-    ;;
-  esac
   if step "$1: the unit tests' objects" build_objects $compiler; then
     run_tests "$1" "$runner" $compiler
   fi
-  noglib_tests=$noglib_all
-  if test "$1" = arm64; then
+  case $1 in
+  arm64)
     far_tests "$1" "$runner"
-  fi
+    page_tests "$1" "$2" "$3" 16
+    page_tests "$1" "$2" "$3" 64
+    ;;
+  ppc64el) page_tests "$1" "$2" "$3" 64 ;;
+  esac
   cd "$temporary" || exit 99
   rm -rf "$build"
 }
@@ -144,6 +134,28 @@ far_tests ()
   if step "$1, far addresses: objects" build_objects $compiler; then
     run_tests "$1, far addresses" "$2" $compiler
   fi
+  noglib_tests=$noglib_all
+}
+
+# page_tests NAME TRIPLET QEMU KIB: pages of that size; the objects are there
+page_tests ()
+{
+  objects=$build/objects flags=-I.
+  paged="qemu-$3 -p $(($4 * 1024)) -L /usr/$2"
+  printf '%s\n' '#include <stdio.h>' '#include <unistd.h>' 'int main (void)' \
+    '{ return printf ("%ld\n", sysconf (_SC_PAGESIZE)) < 0; }' \
+    > "$temporary/unit.c"
+  $compiler -o "$temporary/unit" "$temporary/unit.c"
+  if test "$($paged "$temporary/unit" 2> /dev/null)" != $(($4 * 1024)); then
+    skip "$1, pages of $4 KiB" "qemu-$3 has its host's pages"
+    return
+  fi
+  noglib_all=$noglib_tests
+  test "$SLICE_TEST_MATRIX" = 1 || noglib_tests="page alloc"
+  step "$1, pages of $4 KiB: slice-test" $paged -E LD_LIBRARY_PATH=slice/.libs \
+    "tests/stress/$(test ! -f tests/stress/.libs/slice-test \
+      || echo .libs/)slice-test" --check --share --threads=2 --seconds=3
+  run_tests "$1, pages of $4 KiB" "$paged" $compiler
   noglib_tests=$noglib_all
 }
 

@@ -97,6 +97,29 @@ test_limit_space (void)
   g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
 }
 
+gboolean
+test_can_limit_space (void)
+{
+  int status = 0;
+  pid_t child;
+
+  if (sizeof (size_t) > 4)
+    return TRUE;
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    {
+      test_limit_space ();
+      _exit (mmap (NULL, SIZE_MAX / 4 + 1, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+             != MAP_FAILED);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  if (status != 0)
+    g_test_message ("the limit of addresses is not obeyed");
+  return status == 0;
+}
+
 size_t
 test_resident_bytes (void)
 {
