@@ -737,11 +737,15 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/trim/sound-sleepers", test_sound_sleepers);
   test_add_fresh ("/slice/trim/helper", test_helper);
   test_add_fresh ("/slice/trim/helper-waits", test_helper_waits);
+#ifdef __GLIBC__
+  /* musl 1.2.3 has no end of a forked child's first thread: pthread_join()
+   * waits for it for ever, without slices, too. */
   test_add_fresh ("/slice/trim/helper-ends-after-worker",
                   test_helper_ends_after_worker);
   test_add_fresh ("/slice/trim/helper-ends-after-main",
                   test_helper_ends_after_main);
   test_add_fresh ("/slice/trim/helper-ends-unnoticed",
                   test_helper_ends_unnoticed);
+#endif
   return g_test_run ();
 }
