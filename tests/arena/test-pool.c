@@ -576,6 +576,67 @@ test_reserve_fails (void)
     }
 }
 
+/* --- rows ---------------------------------------------------------------- */
+
+static int
+by_address (const void *a, const void *b)
+{
+  uintptr_t x = *(const uintptr_t *) a, y = *(const uintptr_t *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* Objects that are freed in the order of addresses share words of the bits.
+ * Rows of all lengths, up or down, with gaps: each object that is allocated
+ * afterwards is so once, and none that was left. */
+static void
+check_rows (size_t size, bool is_upward)
+{
+  enum
+  {
+    N = 20000
+  };
+  static void *objects[N], *left[N], *again[N];
+  SlicePool *pool = slice_pool_new_plain (size);
+  size_t n_left = 0, n_freed = 0;
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  qsort (objects, N, sizeof *objects, by_address);
+  for (int i = 0, next_gap = 0, row = 0; i < N; i++)
+    {
+      void *object = objects[is_upward ? i : N - 1 - i];
+      if (i == next_gap)
+        {
+          left[n_left++] = object;
+          next_gap += ++row % 200 + 1;
+        }
+      else
+        slice_pool_free (pool, object);
+    }
+  n_freed = N - n_left;
+  slice_pool_trim (pool); /* all to the bits */
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, n_left);
+  for (size_t i = 0; i < n_freed; i++)
+    again[i] = slice_pool_alloc (pool);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, N);
+  memcpy (again + n_freed, left, n_left * sizeof *left);
+  qsort (again, N, sizeof *again, by_address);
+  for (size_t i = 1; i < N; i++)
+    g_assert_cmpuint ((uintptr_t) again[i] - (uintptr_t) again[i - 1], >=,
+                      size);
+  slice_pool_destroy (pool);
+}
+
+static void
+test_rows (void)
+{
+  for (size_t size = 8; size <= 64; size += 8)
+    {
+      check_rows (size, true);
+      check_rows (size, false);
+    }
+}
+
 /* --- misuse -------------------------------------------------------------- */
 
 static void
@@ -608,6 +669,47 @@ free_many_twice (void)
   slice_pool_alloc (pool);
   slice_pool_free (pool, objects[7]);
   for (int i = 0; i < N; i++)
+    slice_pool_free (pool, objects[i]);
+}
+
+/* The same downwards. */
+static void
+free_down_twice (void)
+{
+  enum
+  {
+    N = 5000
+  };
+  static void *objects[N];
+  SlicePool *pool = slice_pool_new_plain (24);
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  slice_pool_alloc (pool);
+  slice_pool_free (pool, objects[N - 9]);
+  for (int i = N - 1; i >= 0; i--)
+    slice_pool_free (pool, objects[i]);
+}
+
+/* An address in a row with the last objects of a block, behind them. */
+static void
+free_behind_block (void)
+{
+  enum
+  {
+    N = 20000
+  };
+  static void *objects[N];
+  SlicePool *pool = slice_pool_new_plain (24);
+  int last = 0;
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  slice_pool_alloc (pool);
+  while ((char *) objects[last + 1] == (char *) objects[last] + 24)
+    last++;
+  for (int i = 0; i <= last; i++)
+    slice_pool_free (pool, objects[i]);
+  slice_pool_free (pool, (char *) objects[last] + 24);
+  for (int i = last + 1; i < N; i++)
     slice_pool_free (pool, objects[i]);
 }
 
@@ -659,6 +761,8 @@ MISUSE (twice_small, 320, "is free already", free_twice (8, 0, 0))
 MISUSE (twice_later, 320, "is free already",
         free_twice (24, SLICE_ARENA_CHECKED, 64))
 MISUSE (twice_moved, 320, "is free already", free_many_twice ())
+MISUSE (twice_downwards, 320, "is free already", free_down_twice ())
+MISUSE (behind_block, 321, "is not of this pool", free_behind_block ())
 MISUSE (twice_later_small, 320, "is free already",
         free_twice (8, SLICE_ARENA_CHECKED, 10))
 MISUSE (twice_checked, 320, "is free already",
@@ -751,7 +855,12 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/limit", test_limit);
   g_test_add_func ("/slice/pool/reserve", test_reserve);
   g_test_add_func ("/slice/pool/reserve-fails", test_reserve_fails);
+  g_test_add_func ("/slice/pool/rows", test_rows);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
+  g_test_add_func ("/slice/pool/misuse/twice-downwards",
+                   test_misuse_twice_downwards);
+  g_test_add_func ("/slice/pool/misuse/behind-block",
+                   test_misuse_behind_block);
   g_test_add_func ("/slice/pool/misuse/twice-later", test_misuse_twice_later);
   g_test_add_func ("/slice/pool/misuse/twice-small", test_misuse_twice_small);
   g_test_add_func ("/slice/pool/misuse/twice-moved", test_misuse_twice_moved);

@@ -281,17 +281,80 @@ track_with_bits (SlicePool *pool, const void *object)
   return track;
 }
 
+/* Counts how many of n addresses, from the first on, are in a row: each `step'
+ * above the one before. */
+static inline size_t
+count_row (void *const *objects, size_t n, uintptr_t step)
+{
+  uintptr_t at = (uintptr_t) objects[0];
+  size_t i = 1;
+  /* Four at a time: any difference leaves a bit. */
+  for (; i + 4 <= n; i += 4, at += 4 * step)
+    if ((((uintptr_t) objects[i] ^ (at + step))
+         | ((uintptr_t) objects[i + 1] ^ (at + 2 * step))
+         | ((uintptr_t) objects[i + 2] ^ (at + 3 * step))
+         | ((uintptr_t) objects[i + 3] ^ (at + 4 * step)))
+        != 0)
+      break;
+  for (; i < n && (uintptr_t) objects[i] == at + step; i++)
+    at += step;
+  return i;
+}
+
+/* Reports the first of some addresses whose bit is set. */
+COLD static _Noreturn void
+report_run_twice (const SlicePool *pool, const Track *track,
+                  void *const *objects)
+{
+  for (;; objects++)
+    {
+      size_t index = sli_pool_index (
+          (uintptr_t) *objects - (uintptr_t) track->start,
+          pool->chunk_inverse, pool->chunk_shift);
+      if ((track->live[index / 64] >> (index % 64) & 1) != 0)
+        sli_pool_report_twice (pool, *objects);
+    }
+}
+
+/* The bits of the first of n addresses, which has the index `index', and of
+ * those in a row with it, upwards or downwards, in one word of the bits.
+ * *n_row is their number.  n_above is that of the track's chunks from that one
+ * on. */
+static inline uint64_t
+row_bits (const SlicePool *pool, void *const *objects, size_t n, size_t index,
+          size_t n_above, size_t *n_row)
+{
+  size_t chunk = pool->chunk_bytes;
+  size_t bit = index % 64;
+  *n_row = 1;
+  if (n == 1)
+    return UINT64_C (1) << bit;
+  if ((uintptr_t) objects[1] - (uintptr_t) objects[0] == chunk)
+    {
+      size_t n_most = n_above < 64 - bit ? n_above : 64 - bit;
+      *n_row = count_row (objects, n < n_most ? n : n_most, chunk);
+    }
+  else if ((uintptr_t) objects[0] - (uintptr_t) objects[1] == chunk)
+    {
+      *n_row = count_row (objects, n < bit + 1 ? n : bit + 1, -chunk);
+      bit -= *n_row - 1;
+    }
+  return ~UINT64_C (0) >> (64 - *n_row) << bit;
+}
+
 /* Moves addresses to the bits of their block: the first of n and those that
  * follow it, up to one of another block.  Returns their number, at least 1.
- * Reports misuse that the free did not find.  Reads the members first, as the
- * compiler can't know that the bits don't change them. */
+ * Reports misuse that the free did not find.  Objects that are freed in their
+ * order in memory share a word of the bits, which is written once for all.
+ * Reads the members first, as the compiler can't know that the bits don't
+ * change them. */
 static inline size_t
 run_flush (const SlicePool *pool, const Track *track, void *const *objects,
            size_t n)
 {
   uintptr_t start = (uintptr_t) track->start;
   size_t n_chunks = track->n_chunks;
-  uint64_t *bits = track->live;
+  uint64_t *words = track->live;
   size_t inverse = pool->chunk_inverse;
   unsigned shift = pool->chunk_shift;
   size_t i = 0;
@@ -299,15 +362,17 @@ run_flush (const SlicePool *pool, const Track *track, void *const *objects,
     {
       uintptr_t offset = (uintptr_t) objects[i] - start;
       size_t index = sli_pool_index (offset, inverse, shift);
+      size_t n_row;
       if (index >= n_chunks)
         break;
-      uint64_t old = bits[index / 64];
-      uint64_t new = old | UINT64_C (1) << (index % 64);
-      bits[index / 64] = new;
-      if (UNLIKELY (new == old))
-        sli_pool_report_twice (pool, objects[i]);
+      uint64_t bits = row_bits (pool, objects + i, n - i, index,
+                                n_chunks - index, &n_row);
+      if (UNLIKELY ((words[index / 64] & bits) != 0))
+        report_run_twice (pool, track, objects + i);
+      words[index / 64] |= bits;
+      i += n_row;
     }
-  while (++i < n);
+  while (i < n);
   if (UNLIKELY (i == 0))
     report_no_chunk (pool, objects[0]);
   return i;
@@ -470,12 +535,30 @@ pool_cut (SlicePool *pool)
   return first;
 }
 
+/* Returns true if a pool has only its embedded block, some of it not cut, and
+ * nothing is free: most small pools never have more. */
+static inline bool
+only_cuts (const SlicePool *pool)
+{
+  return pool->stack_capacity == 0 && pool->chain.n_used == 0
+         && pool->cut_at != pool->cut_end && pool->spilt == NULL
+         && !pool->has_tracks;
+}
+
 /* Allocates an object from the bits, from the list or from a block that is not
  * cut to its end.  The stack is empty. */
 void *
 sli_pool_plain_alloc (SlicePool *pool)
 {
   void *object;
+  if (only_cuts (pool))
+    {
+      object = pool->cut_at;
+      pool->cut_at += pool->chunk_bytes;
+      pool->n_cut++;
+      assert_here (pool->head.limit == pool->head.bottom);
+      return object;
+    }
   if (pool->has_tracks)
     stack_refill (pool);
   if (pool->head.top != pool->head.bottom)

@@ -430,6 +430,19 @@ sli_pool_track_make_bits (SlicePool *pool, Track *track)
   return has_bits;
 }
 
+/* Writes the addresses of a whole word's chunks, from the highest on. */
+static inline void
+addresses_descend (void **addresses, char *highest, size_t chunk)
+{
+  for (unsigned i = 0; i < WORD_BITS; i += 4, highest -= 4 * chunk)
+    {
+      addresses[i] = highest;
+      addresses[i + 1] = highest - chunk;
+      addresses[i + 2] = highest - 2 * chunk;
+      addresses[i + 3] = highest - 3 * chunk;
+    }
+}
+
 void
 sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
                           void **addresses)
@@ -440,6 +453,16 @@ sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
   while (n > 0)
     {
       uint64_t bits = track->live[--word];
+      if (bits == ~UINT64_C (0) && n >= WORD_BITS)
+        {
+          addresses_descend (
+              addresses,
+              track_chunk (pool, track, word * WORD_BITS + WORD_BITS - 1),
+              pool->chunk_bytes);
+          addresses += WORD_BITS;
+          n -= WORD_BITS;
+          bits = 0;
+        }
       for (; bits != 0 && n > 0; n--)
         {
           unsigned highest = WORD_BITS - 1 - (unsigned) __builtin_clzll (bits);
