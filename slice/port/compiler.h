@@ -85,20 +85,9 @@ count_bits (unsigned long long word)
 # define COUNT_BITS(word) count_bits (word)
 #endif
 
-/* A case of a switch that goes on with the next one. */
-#define FALLTHROUGH __attribute__ ((fallthrough))
-
 /* Makes the compiler compute a value once and keep it.  Otherwise it may split
  * an address, and compute its parts for each use. */
 #define KEEP(value) __asm__ ("" : "+r"(value))
-/* The same for a vector of 16 bytes, where it is known how to say that. */
-#if defined __SSE2__
-# define KEEP_VECTOR(value) __asm__ ("" : "+x"(value))
-#elif defined __aarch64__
-# define KEEP_VECTOR(value) __asm__ ("" : "+w"(value))
-#else
-# define KEEP_VECTOR(value) ((void) 0)
-#endif
 
 /* A point where the schedule explorer (tests/schedule) may switch to another
  * thread.  Empty in all other builds. */

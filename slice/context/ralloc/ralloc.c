@@ -104,6 +104,18 @@ ralloc_size_slow_v1 (const void *ctx, size_t size)
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
 
+/* Clears two Steps at each end of a range; these may meet or overlap. */
+static inline void
+clear_ends (char *start, char *end)
+{
+  const Step zero = { 0, 0 };
+
+  ((Step *) start)[0] = zero;
+  ((Step *) start)[1] = zero;
+  ((Step *) end)[-2] = zero;
+  ((Step *) end)[-1] = zero;
+}
+
 /* Out of line, so that the compiler calls libc.  If it knows a bound of 2000
  * bytes it emits `rep stos', which is slow to start. */
 CONTEXT_TEXT static NOINLINE void *
@@ -112,39 +124,35 @@ clear_many (void *payload, size_t bytes)
   return memset (payload, 0, bytes);
 }
 
-/* Clears a payload, in steps of 16 bytes; `size' is not 0.  Most are short: as
- * many stores as there are steps take less time than a call to memset(). */
-static inline __attribute__ ((always_inline)) void *
-payload_clear (void *payload, size_t size)
+/* Clears a payload; `bytes' is a multiple of 16.  Most are short: a few
+ * stores, from both ends towards the middle, take less time than a call to
+ * memset(). */
+static inline void *
+payload_clear (char *payload, size_t bytes)
 {
-  Step zero = { 0, 0 };
-  Step *steps = payload;
+  char *end = payload + bytes;
 
-  KEEP_VECTOR (zero);
-#define CLEAR(last)                                                           \
-  case last:                                                                  \
-    steps[last] = zero;                                                       \
-    FALLTHROUGH
-  switch ((size - 1) / sizeof (Step))
+  if (LIKELY (bytes <= 64))
     {
-      CLEAR (11);
-      CLEAR (10);
-      CLEAR (9);
-      CLEAR (8);
-      CLEAR (7);
-      CLEAR (6);
-      CLEAR (5);
-      CLEAR (4);
-      CLEAR (3);
-      CLEAR (2);
-      CLEAR (1);
-    case 0:
-      steps[0] = zero;
-      return payload;
-    default:
-      return clear_many (payload, size);
+      if (LIKELY (bytes >= 32))
+        clear_ends (payload, end);
+      else if (bytes > 0)
+        *(Step *) payload = (Step) { 0, 0 };
     }
-#undef CLEAR
+  else if (LIKELY (bytes <= 128))
+    {
+      clear_ends (payload, end);
+      clear_ends (payload + 32, end - 32);
+    }
+  else if (LIKELY (bytes <= 192))
+    {
+      clear_ends (payload, end);
+      clear_ends (payload + 32, end - 32);
+      clear_ends (payload + 64, end - 64);
+    }
+  else
+    return clear_many (payload, bytes);
+  return payload;
 }
 
 CONTEXT_TEXT static NOINLINE void *
@@ -163,7 +171,8 @@ rzalloc_size_v1 (const void *ctx, size_t size)
 
   if (UNLIKELY (payload == NULL))
     return size != 0 ? rzalloc_size_slow (ctx, size) : ralloc_context (ctx);
-  return payload_clear (payload, size);
+  return payload_clear (payload, (size + NODE_ALIGN - 1)
+                                     & ~(size_t) (NODE_ALIGN - 1));
 }
 
 /* --- blocks for nodes ---------------------------------------------------- */
