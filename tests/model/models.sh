@@ -25,7 +25,7 @@ if ! command -v spin > /dev/null 2>&1; then
   exit
 fi
 
-for model in detach depot fork; do
+for model in detach depot fork parked; do
   said=$(search $model)
   expect_found "$model.pml: no error" 'errors: 0$' "$said"
   expect_none "$model.pml: searched to its end" \
