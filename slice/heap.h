@@ -102,7 +102,14 @@ SLICE_API void *slice_heap_realloc (void *block, size_t size)
 SLICE_API size_t slice_heap_bytes (const void *block);
 
 /** Gives spare memory back to the system, as slice_trim() does, and what the
- * heap keeps besides; returns the bytes. */
+ * heap keeps besides.
+ *
+ * @return  bytes given back: those by which SliceStats.returned_bytes grew
+ *          during the call, and the large blocks that were kept
+ *          (SliceHeapCounts.kept_bytes), which SliceStats does not count
+ *
+ * Threads: any; what other threads give back meanwhile counts as well.
+ * Cost: as slice_trim(). */
 SLICE_API size_t slice_heap_trim (void);
 
 /** What the heap counts.  Small blocks are in slice_get_stats(). */

@@ -9,6 +9,7 @@
 #include "testlib.h"
 
 #include <slice/heap.h>
+#include <slice/stats.h>
 
 #include <errno.h>
 #include <string.h>
@@ -153,6 +154,35 @@ test_recurring (void)
   g_assert_cmpuint (kept_bytes (), ==, 0);
 }
 
+/* What empty runs give back is counted in the result, too. */
+static void
+trim_returns (size_t size)
+{
+  enum { BLOCKS = 20000 };
+  static void *blocks[BLOCKS];
+  SliceStats before, after;
+  size_t bytes;
+
+  for (unsigned i = 0; i < BLOCKS; i++)
+    blocks[i] = slice_heap_alloc (size);
+  for (unsigned i = 0; i < BLOCKS; i++)
+    slice_heap_free (blocks[i]);
+  g_assert_true (slice_get_stats (&before));
+  bytes = slice_heap_trim ();
+  g_assert_true (slice_get_stats (&after));
+  g_assert_cmpuint (bytes, ==, after.returned_bytes - before.returned_bytes);
+  g_assert_cmpuint (bytes, ==, before.held_bytes - after.held_bytes);
+}
+
+static void
+test_trim_returns (void)
+{
+  test_options ("");
+  trim_returns (10000);
+  trim_returns (100);
+  trim_returns (3000);
+}
+
 /* A block of more than 128 KiB is a mapping, which moves as a whole. */
 static void
 test_grown (void)
@@ -282,6 +312,8 @@ main (int argc, char **argv)
       test_add_death ("/slice/heap/death/resize-freed", death_resize_freed);
     }
   test_add_fresh ("/slice/heap/recurring", test_recurring);
+  if (!test_is_slow ()) /* under a tool nothing is held */
+    test_add_fresh ("/slice/heap/trim-returns", test_trim_returns);
   test_add_fresh ("/slice/heap/grown", test_grown);
   test_add_fresh ("/slice/heap/not-mapped", test_not_mapped);
   test_add_fresh ("/slice/heap/fitted", test_fitted);

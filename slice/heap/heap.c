@@ -492,11 +492,13 @@ slice_heap_free_sized (void *block, size_t size)
 size_t
 slice_heap_trim (void)
 {
-  size_t bytes;
+  size_t bytes, before;
 
   if (!LOAD_ACQUIRE (&heap.ready) || sli_dispatch.path == PATH_MALLOC)
     return 0;
   bytes = sli_mapped_trim ();
-  sli_medium_trim ();
-  return bytes + slice_trim (0);
+  before = sli_slab_returned_bytes ();
+  sli_medium_trim (); /* may return memory as well */
+  slice_trim (0);
+  return bytes + sli_slab_returned_bytes () - before;
 }

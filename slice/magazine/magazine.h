@@ -70,8 +70,8 @@ void sli_magazine_detach_others (void);
  * more than the n_seen'th time.  Returns how often that has happened.  Only
  * one thread may wait. */
 uint32_t sli_magazine_await_end (uint32_t n_seen, unsigned msec);
-/* Gives back all memory that has been spare for max_age_msec; returns its
- * bytes. */
+/* Gives back all memory that has been spare for max_age_msec; returns the
+ * bytes that went back during the call. */
 size_t sli_magazine_trim (uint64_t max_age_msec);
 
 /* What the layer counts, for one class. */

@@ -380,6 +380,15 @@ sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
   sli_slab_free_old (class_index, n, chunks, 0, operation);
 }
 
+size_t
+sli_slab_returned_bytes (void)
+{
+  PageCounts counts;
+
+  sli_page_count (&counts);
+  return counts.returned_bytes;
+}
+
 COMMON_TEXT size_t
 sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
 {

@@ -42,6 +42,9 @@ void sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
  * regions, or free granules of as many others.  Returns the bytes purged.  The
  * caller holds no lock. */
 size_t sli_slab_trim (uint64_t max_age_msec, unsigned max_regions);
+/* The bytes that were returned to the system since the start: by trims, and
+ * where too many regions became idle. */
+size_t sli_slab_returned_bytes (void);
 
 /* The results of sli_slab_lookup(). */
 typedef enum
