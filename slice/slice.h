@@ -362,11 +362,16 @@ SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
  * sleeps).  In the checking modes and with the option `count` sleeping threads
  * keep theirs.
  *
- * @param max_age_msec  milliseconds; 0 gives everything back
+ * @param max_age_msec  milliseconds; 0 gives everything back, and of the
+ *                      checking modes' records (SliceStats.meta_bytes) what
+ *                      no live block needs, so that debug may forget who freed
+ *                      a block
  * @return              bytes given back to the system, by which
- *                      SliceStats.held_bytes falls
+ *                      SliceStats.held_bytes falls and returned_bytes grows
+ *                      during the call
  *
- * Threads: any.  Cost: in proportion to what is given back.
+ * Threads: any; what other threads give back meanwhile counts as well.
+ * Cost: in proportion to what is given back.
  */
 SLICE_API size_t slice_trim (unsigned max_age_msec);
 

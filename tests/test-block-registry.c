@@ -8,6 +8,7 @@
 
 #include "testlib.h"
 #include "checking/block-registry.h"
+#include "page/meta.h"
 
 #include <sys/resource.h>
 
@@ -87,6 +88,61 @@ test_no_memory (void)
       g_assert_cmpuint (sli_block_check_size (at (i * 5)), ==, i);
       sli_block_check_remove_at (at (i * 5), i, "test", NULL);
     }
+}
+
+/* A trim keeps what the live blocks need. */
+static void
+test_trim (void)
+{
+  enum { N = 100000, N_LIVE = 1000 };
+  size_t before = sli_meta_held_bytes (), full;
+
+  for (uintptr_t i = 1; i <= N; i++)
+    g_assert_true (sli_block_check_add_at (at (i * 5), i, NULL));
+  full = sli_meta_held_bytes () - before;
+  for (uintptr_t i = N_LIVE + 1; i <= N; i++)
+    sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+  sli_block_check_trim ();
+  g_assert_cmpuint (sli_meta_held_bytes () - before, <, full / 8);
+  for (uintptr_t i = 1; i <= N_LIVE; i++)
+    {
+      g_assert_cmpuint (sli_block_check_size (at (i * 5)), ==, i);
+      sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+    }
+  for (uintptr_t i = 1; i <= N; i++)
+    sli_block_check_add_at (at (i * 5), i, NULL);
+  g_assert_cmpuint (sli_block_check_count (), ==, N);
+  for (uintptr_t i = 1; i <= N; i++)
+    sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+  sli_block_check_trim ();
+  g_assert_cmpuint (sli_meta_held_bytes (), <=, before);
+}
+
+/* Without address space the tables are runs of the extents, and are given back
+ * to them. */
+static void
+test_no_space (void)
+{
+  enum { N = 20000 };
+  struct rlimit none = { 0, 0 };
+  size_t before;
+
+  slice_free1 (100, slice_alloc (100)); /* maps an extent */
+  slice_free1 (2000, slice_alloc (2000));
+  for (unsigned i = 0; i < 200; i++) /* and a larger one */
+    slice_alloc (2000);
+  before = sli_meta_held_bytes ();
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &none), ==, 0);
+  for (uintptr_t i = 1; i <= N; i++)
+    if (!sli_block_check_add_at (at (i * 5), i, NULL))
+      g_error ("block %zu is refused", (size_t) i);
+  for (uintptr_t i = 1; i <= N; i++)
+    {
+      g_assert_cmpuint (sli_block_check_size (at (i * 5)), ==, i);
+      sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+    }
+  sli_block_check_trim ();
+  g_assert_cmpuint (sli_meta_held_bytes (), <=, before + 64 * 16384);
 }
 
 static void
@@ -231,6 +287,9 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/block-check/no-growth", test_no_growth);
   if (!test_is_slow ()) /* tools want addresses of their own */
     test_add_fresh ("/slice/block-check/no-memory", test_no_memory);
+  test_add_fresh ("/slice/block-check/trim", test_trim);
+  if (!test_is_slow ())
+    test_add_fresh ("/slice/block-check/no-space", test_no_space);
   test_add_fresh ("/slice/block-check/threads", test_threads);
   test_add_fresh ("/slice/block-check/nodes", test_nodes);
   test_add_fresh ("/slice/block-check/debug-size", test_debug_size);

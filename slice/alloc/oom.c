@@ -9,7 +9,6 @@
 #include <slice/slice.h>
 
 #include "dispatch.h"
-#include "magazine/magazine.h"
 #include "base/check.h"
 #include "base/diag.h"
 #include "port/lock.h"
@@ -93,7 +92,7 @@ sli_oom_retry (Attempt attempt, size_t alignment, size_t size, bool may_fail,
   void *block;
 
   assert_here (size > 0 && sli_lock_none_held ());
-  sli_magazine_trim (0);
+  slice_trim (0);
   block = attempt (alignment, size, site);
   while (block == NULL && !may_fail)
     {

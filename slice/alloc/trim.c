@@ -9,6 +9,7 @@
 #include <slice/slice.h>
 
 #include "alloc.h"
+#include "checking/block-registry.h"
 #include "magazine/magazine.h"
 #include "base/check.h"
 #include "base/option.h"
@@ -30,7 +31,11 @@ enum
 size_t
 slice_trim (unsigned max_age_msec)
 {
-  return sli_alloc_is_ready () ? sli_magazine_trim (max_age_msec) : 0;
+  if (!sli_alloc_is_ready ())
+    return 0;
+  if (max_age_msec == 0)
+    sli_block_check_trim (); /* first: it may free runs */
+  return sli_magazine_trim (max_age_msec);
 }
 
 void

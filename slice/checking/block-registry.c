@@ -1,7 +1,10 @@
 /* block-registry.c - the registry of live blocks: mallocs, and debug's sites
  *
- * Layer: checking.  An open-addressing hash table by address, in pages from
- * the kernel, so that the registry needs neither slices nor malloc.
+ * Layer: checking.  Open-addressing hash tables by address, in pages from the
+ * kernel, so that the registry needs neither slices nor malloc.  There are
+ * several, so that each grows by itself and by little: where the address space
+ * is limited, the extents leave no room for a large new table.  A small one may
+ * then be a run of the extents.
  * Lock: registry.lock (rank 10).  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
@@ -14,10 +17,11 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
-
 enum
 {
-  SLOTS_INITIAL = 4096 /* a power of two; doubled at three quarters full */
+  TABLE_BITS = 6,
+  TABLES = 1 << TABLE_BITS,
+  SLOTS_INITIAL = 64 /* a power of two; doubled at three quarters full */
 };
 
 typedef struct
@@ -32,13 +36,19 @@ typedef struct
 
 #define SIZE_FREED SIZE_MAX
 
-static struct
+typedef struct
 {
-  Lock lock;
   Slot *slots;
   size_t n_slots;  /* a power of two; 0 before the first block */
   size_t n_used;   /* live, or freed and not removed */
   size_t n_live;
+} Table;
+
+static struct
+{
+  Lock lock;
+  Table tables[TABLES];
+  size_t n_live;       /* in all of them */
   unsigned generation; /* the number of forks that led to this process */
 } registry = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
@@ -48,11 +58,24 @@ sli_block_check_lock (void)
   return &registry.lock;
 }
 
+static inline size_t
+hash_of (uintptr_t address)
+{
+  return (size_t) ((address >> 3) * (uintptr_t) 0x9e3779b97f4a7c15u);
+}
+
+static inline Table *
+table_of (const void *block)
+{
+  return &registry.tables[hash_of ((uintptr_t) block)
+                          >> (sizeof (size_t) * 8 - TABLE_BITS)];
+}
+
 /* Where the search for an address begins; more than an index. */
 static inline size_t
 slot_home (uintptr_t address)
 {
-  size_t i = (size_t) ((address >> 3) * (uintptr_t) 0x9e3779b97f4a7c15u);
+  size_t i = hash_of (address);
 
   return i ^ i >> (sizeof i * 4);
 }
@@ -70,26 +93,34 @@ slot_find (Slot *slots, size_t n_slots, uintptr_t address)
     }
 }
 
-/* Copies the live blocks to a new table; NULL: no memory. */
-static Slot *
-table_copy (const Slot *old, size_t n_old, size_t n_new)
+/* Gives a table n_new slots, and forgets its freed blocks; false: no memory.
+ * May map memory under the lock (decisions/0001), since these modes are slow
+ * anyway. */
+static bool
+table_resize (Table *table, size_t n_new)
 {
-  Slot *slots = sli_meta_map (n_new * sizeof *slots);
+  Slot *slots = sli_meta_map_or_run (n_new * sizeof *slots);
 
+  assert_held (&registry.lock);
   if (slots == NULL)
-    return NULL;
-  for (size_t i = 0; i < n_old; i++)
-    if (old[i].address != 0 && old[i].size != SIZE_FREED)
-      *slot_find (slots, n_new, old[i].address) = old[i];
-  return slots;
+    return false;
+  for (size_t i = 0; i < table->n_slots; i++)
+    if (table->slots[i].address != 0 && table->slots[i].size != SIZE_FREED)
+      *slot_find (slots, n_new, table->slots[i].address) = table->slots[i];
+  if (table->slots != NULL)
+    sli_meta_unmap_or_run (table->slots, table->n_slots * sizeof *slots);
+  table->slots = slots;
+  table->n_slots = n_new;
+  table->n_used = table->n_live;
+  return true;
 }
 
 /* Empties a slot, and moves later ones so that each is still found. */
 static void
-slot_remove (size_t hole)
+slot_remove (Table *table, size_t hole)
 {
-  size_t mask = registry.n_slots - 1;
-  Slot *slots = registry.slots;
+  size_t mask = table->n_slots - 1;
+  Slot *slots = table->slots;
 
   for (size_t i = (hole + 1) & mask; slots[i].address != 0; i = (i + 1) & mask)
     if (((i - slot_home (slots[i].address)) & mask) >= ((i - hole) & mask))
@@ -100,65 +131,92 @@ slot_remove (size_t hole)
   slots[hole] = (Slot){ 0 };
 }
 
+/* Returns true if one more slot may be used. */
+static bool
+table_has_room (const Table *table)
+{
+  return table->n_slots != 0
+         && (table->n_used + 1) * 4 <= table->n_slots * 3;
+}
+
 /* Forgets the freed blocks, where there is no memory for a new table.  What
  * slot_remove() moves comes from further on, or from the start, where no freed
  * block is left. */
 static COLD bool
-table_drop_freed (void)
+table_drop_freed (Table *table)
 {
-  for (size_t i = 0; i < registry.n_slots; i++)
-    while (registry.slots[i].address != 0
-           && registry.slots[i].size == SIZE_FREED)
-      slot_remove (i);
-  registry.n_used = registry.n_live;
-  return registry.n_slots != 0
-         && (registry.n_used + 1) * 4 <= registry.n_slots * 3;
+  for (size_t i = 0; i < table->n_slots; i++)
+    while (table->slots[i].address != 0
+           && table->slots[i].size == SIZE_FREED)
+      slot_remove (table, i);
+  table->n_used = table->n_live;
+  return table_has_room (table);
 }
 
-/* Reserves one more slot.  May map memory under the lock (decisions/0001),
- * since these modes are slow anyway. */
+/* Reserves one more slot. */
 static bool
-table_reserve (void)
+table_reserve (Table *table)
 {
   size_t n_new;
-  Slot *slots;
 
   assert_held (&registry.lock);
-  assert_here (registry.n_live <= registry.n_used);
-  assert_here (registry.n_used <= registry.n_slots);
-  if (registry.n_slots != 0
-      && (registry.n_used + 1) * 4 <= registry.n_slots * 3)
+  assert_here (table->n_live <= table->n_used);
+  assert_here (table->n_used <= table->n_slots);
+  if (table_has_room (table))
     return true;
-  n_new = registry.n_slots == 0                      ? SLOTS_INITIAL
-          : registry.n_live * 2 >= registry.n_slots ? registry.n_slots * 2
-                                                     : registry.n_slots;
-  slots = table_copy (registry.slots, registry.n_slots, n_new);
-  if (slots == NULL)
-    return table_drop_freed ();
-  if (registry.slots != NULL)
-    sli_meta_unmap (registry.slots, registry.n_slots * sizeof *slots);
-  registry.slots = slots;
-  registry.n_slots = n_new;
-  registry.n_used = registry.n_live;
-  assert_here ((registry.n_used + 1) * 4 <= registry.n_slots * 3);
-  return true;
+  n_new = table->n_slots == 0                    ? SLOTS_INITIAL
+          : table->n_live * 2 >= table->n_slots ? table->n_slots * 2
+                                                 : table->n_slots;
+  return table_resize (table, n_new) || table_drop_freed (table);
+}
+
+/* Shrinks a table to what its live blocks need.  The smallest one stays, and
+ * so does what it knows of freed blocks. */
+static void
+table_trim (Table *table)
+{
+  size_t n_new = SLOTS_INITIAL;
+
+  assert_held (&registry.lock);
+  while (n_new < table->n_live * 2)
+    n_new *= 2;
+  if (n_new >= table->n_slots)
+    return;
+  if (table->n_live > 0)
+    {
+      table_resize (table, n_new);
+      return;
+    }
+  sli_meta_unmap_or_run (table->slots, table->n_slots * sizeof (Slot));
+  *table = (Table){ NULL, 0, 0, 0 };
+}
+
+COLD void
+sli_block_check_trim (void)
+{
+  sli_lock (&registry.lock);
+  for (unsigned i = 0; i < TABLES; i++)
+    table_trim (&registry.tables[i]);
+  sli_unlock (&registry.lock);
 }
 
 bool
 sli_block_check_add_at (const void *block, size_t size, const void *site)
 {
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
+  Table *table = table_of (block);
   bool is_reserved;
 
   site = sli_os_caller_outside (site); /* may allocate: no lock is held */
   sli_lock (&registry.lock);
-  is_reserved = table_reserve ();
+  is_reserved = table_reserve (table);
   if (is_reserved)
     {
-      Slot *slot = slot_find (registry.slots, registry.n_slots,
-                              (uintptr_t) block);
+      Slot *slot
+          = slot_find (table->slots, table->n_slots, (uintptr_t) block);
 
-      registry.n_used += slot->address == 0;
+      table->n_used += slot->address == 0;
+      table->n_live++;
       STORE (&registry.n_live, registry.n_live + 1);
       *slot = (Slot){ .address = (uintptr_t) block,
                       .size = size,
@@ -174,12 +232,13 @@ sli_block_check_add_at (const void *block, size_t size, const void *site)
 static Slot *
 table_lookup (const void *block)
 {
+  const Table *table = table_of (block);
   Slot *slot;
 
   assert_held (&registry.lock);
-  if (registry.n_slots == 0)
+  if (table->n_slots == 0)
     return NULL;
-  slot = slot_find (registry.slots, registry.n_slots, (uintptr_t) block);
+  slot = slot_find (table->slots, table->n_slots, (uintptr_t) block);
   return slot->address == 0 ? NULL : slot;
 }
 
@@ -233,20 +292,33 @@ sli_block_check_note_node (const void *block)
   sli_unlock (&registry.lock);
 }
 
+/* The first live block's slot, or the next one's; NULL: there is none. */
+static const Slot *
+slot_next (const Slot *slot)
+{
+  Table *table = slot != NULL ? table_of ((const void *) slot->address)
+                              : registry.tables;
+  size_t i = slot != NULL ? (size_t) (slot - table->slots) + 1 : 0;
+
+  assert_held (&registry.lock);
+  for (; table < registry.tables + TABLES; table++, i = 0)
+    for (; i < table->n_slots; i++)
+      if (table->slots[i].address != 0 && table->slots[i].size != SIZE_FREED)
+        return &table->slots[i];
+  return NULL;
+}
+
 /* The live node that an address is inside of; NULL: none. */
 static const Slot *
 node_around (uintptr_t address)
 {
-  assert_held (&registry.lock);
-  for (size_t i = 0; i < registry.n_slots; i++)
-    {
-      const Slot *slot = &registry.slots[i];
+  const Slot *slot = NULL;
 
-      if (slot->is_node && slot->size != SIZE_FREED
-          && address - slot->address < slot->size)
-        return slot;
-    }
-  return NULL;
+  assert_held (&registry.lock);
+  while ((slot = slot_next (slot)) != NULL)
+    if (slot->is_node && address - slot->address < slot->size)
+      break;
+  return slot;
 }
 
 BlockNodeState
@@ -313,6 +385,7 @@ sli_block_check_remove_at (const void *block, size_t size,
       slot->size = SIZE_FREED;
       slot->sites.free_site = site;
       slot->sites.free_thread = thread;
+      table_of (block)->n_live--;
       STORE (&registry.n_live, registry.n_live - 1);
     }
   sli_unlock (&registry.lock);
@@ -331,16 +404,13 @@ sli_block_check_each (void (*visit) (const void *block, size_t size,
                                      const void *site, void *data),
                       void *data)
 {
-  sli_lock (&registry.lock);
-  for (size_t i = 0; i < registry.n_slots; i++)
-    {
-      const Slot *slot = &registry.slots[i];
+  const Slot *slot = NULL;
 
-      if (slot->address != 0 && slot->size != SIZE_FREED
-          && slot->generation == registry.generation)
-        visit ((const void *) slot->address, slot->size,
-               slot->sites.alloc_site, data);
-    }
+  sli_lock (&registry.lock);
+  while ((slot = slot_next (slot)) != NULL)
+    if (slot->generation == registry.generation)
+      visit ((const void *) slot->address, slot->size, slot->sites.alloc_site,
+             data);
   sli_unlock (&registry.lock);
 }
 

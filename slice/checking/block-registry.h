@@ -46,6 +46,9 @@ BlockNodeState sli_block_check_node_at (const void *address,
  * of that size. */
 void sli_block_check_remove_at (const void *block, size_t size,
                                 const char *operation, const void *site);
+/* Gives back what the registry does not need for its live blocks; it may
+ * forget who freed the others. */
+void sli_block_check_trim (void);
 /* The calls that allocated and freed a block. */
 BlockSites sli_block_check_sites (const void *block);
 /* The size of a live block; SIZE_MAX if it is none. */

@@ -35,6 +35,7 @@
 enum
 {
   WHOLE = 7, /* the size of a granule; each smaller size is half of the next */
+  META_RUN_GRANULES_MAX = 16, /* a quarter of a region */
   WHOLE_SPARES_KEPT = 1 /* with none, a program that allocates and frees one
                            block in turn would allocate a run each time */
 };
@@ -279,6 +280,49 @@ sli_meta_unmap (void *pages, size_t bytes)
 {
   sli_os_unmap (pages, bytes);
   COUNT_DOWN_SHARED (&meta.mapped_bytes, bytes);
+}
+
+static size_t
+run_granules (size_t bytes)
+{
+  size_t granule_bytes = sli_page_granule_bytes ();
+
+  return (bytes + granule_bytes - 1) / granule_bytes;
+}
+
+void *
+sli_meta_map_or_run (size_t bytes)
+{
+  void *pages = sli_meta_map (bytes), *record;
+  bool is_zero;
+
+  if (pages != NULL || sli_page_granule_bytes () == 0
+      || run_granules (bytes) > META_RUN_GRANULES_MAX)
+    return pages;
+  pages = sli_page_alloc_run ((unsigned) run_granules (bytes), &record,
+                              &is_zero);
+  if (pages == NULL)
+    return NULL;
+  *(MetaRun *) record = (MetaRun){ { 0, 0 } };
+  if (!is_zero)
+    memset (pages, 0, bytes);
+  COUNT_UP_SHARED (&meta.mapped_bytes,
+                   run_granules (bytes) * sli_page_granule_bytes ());
+  return pages;
+}
+
+void
+sli_meta_unmap_or_run (void *pages, size_t bytes)
+{
+  if (!sli_map_has (pages))
+    {
+      sli_meta_unmap (pages, bytes);
+      return;
+    }
+  COUNT_DOWN_SHARED (&meta.mapped_bytes,
+                     run_granules (bytes) * sli_page_granule_bytes ());
+  sli_page_free_run (pages, (unsigned) run_granules (bytes),
+                     sli_os_clock_msec ());
 }
 
 size_t

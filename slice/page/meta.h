@@ -31,6 +31,10 @@ void *sli_meta_alloc (size_t bytes);
 /* The same for more bytes: zeroed pages from the kernel. */
 void *sli_meta_map (size_t bytes);
 void sli_meta_unmap (void *pages, size_t bytes);
+/* The same, but where no address space is left, a run, if there is one of that
+ * many bytes.  Callers hold no lock of rank 20 or more. */
+void *sli_meta_map_or_run (size_t bytes);
+void sli_meta_unmap_or_run (void *pages, size_t bytes);
 /* The size of the block that sli_meta_alloc() returns for `bytes`. */
 size_t sli_meta_bytes (size_t bytes);
 /* Frees a block; bytes: as given to sli_meta_alloc().  Callers hold no lock of
