@@ -666,6 +666,38 @@ limit_upper (void *node)
 }
 
 static void
+do_nothing (void *node)
+{
+  (void) node;
+}
+
+/* In a deep tree a destructor does not cost a walk up to the limit: in
+ * quadratic time this would not end. */
+static void
+test_limit_deep (void)
+{
+  unsigned n = is_annotated () || is_checking () ? 2000 : 1000000;
+  void *root = ralloc_context (NULL), *top = ralloc_context (root);
+  void *node = top;
+  size_t used;
+
+  ralloc_set_limit (root, SIZE_MAX / 4);
+  used = ralloc_limit_used (root);
+  ralloc_set_limit (root, 0); /* under it, each allocation walks up */
+  for (unsigned i = 0; i < n; i++)
+    {
+      node = ralloc_size (node, 16);
+      if (i % 2 != 0)
+        ralloc_set_destructor (node, do_nothing);
+    }
+  ralloc_set_limit (root, SIZE_MAX / 4);
+  g_assert_cmpuint (ralloc_limit_used (root), >, used);
+  ralloc_free_children (top);
+  g_assert_cmpuint (ralloc_limit_used (root), ==, used);
+  ralloc_free (root);
+}
+
+static void
 test_limit_freeing (void)
 {
   size_t full;
@@ -1161,6 +1193,7 @@ main (int argc, char **argv)
   ADD ("free-children-refused", test_free_children_refused);
   ADD ("limit", test_limit);
   ADD ("limit-freeing", test_limit_freeing);
+  ADD ("limit-deep", test_limit_deep);
   ADD ("limit-names", test_limit_names);
   ADD ("limit-counts", test_limit_counts);
   ADD ("limit-arenas", test_limit_arenas);

@@ -463,6 +463,9 @@ void sli_context_walks_touched (const void *payload, const void *to);
 void sli_context_searches_leave (const Extension *extension);
 /* Called when a node that was to stay among freed siblings has left. */
 void sli_context_walks_left (Extension *extension);
+/* Subtracts what suspended walks have freed from the limits above: before a
+ * limit is read or changed. */
+void sli_context_walks_settle (void);
 /* The bytes of the dying trees below a node; sets NODE_LIMITED in their
  * nodes. */
 size_t sli_context_walks_bytes (const void *top);

@@ -13,20 +13,24 @@
 #include "port/tls.h"
 
 /* User code may free or move nodes above a suspended walk.  One of these is
- * the walk's fallback parent, to which nodes that refuse move.  User code may
- * also read limits. */
+ * the walk's fallback parent, to which nodes that refuse move.  What is to be
+ * subtracted from limits waits until user code reads or changes one: each
+ * subtraction walks up to the root, so the free of a deep tree with many
+ * destructors would be quadratic. */
 CONTEXT_TEXT void
 sli_free_suspend (Walk *walk, void *at)
 {
   sli_free_flush (walk);
-  walk_settle_limits (walk, at);
   walk->at = at;
   walk->outer = sli_tls_word ();
   __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
   /* (This fails if the system has no key left.  Then the walk does not notice
    * what the destructor frees above it.) */
   if (!sli_tls_set_word (walk))
-    search_forget (&walk->search);
+    {
+      search_forget (&walk->search);
+      walk_settle_limits (walk, at);
+    }
 }
 
 CONTEXT_TEXT void
@@ -274,6 +278,13 @@ sli_context_searches_leave (const Extension *extension)
 
 /* --- limits above dying trees -------------------------------------------- */
 
+CONTEXT_TEXT COLD void
+sli_context_walks_settle (void)
+{
+  for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
+    walk_settle_limits (walk, walk->at);
+}
+
 /* Returns true if a walk frees nodes below `top'. */
 static bool
 walk_is_below (const Walk *walk, const void *top)
@@ -311,6 +322,7 @@ sli_context_walks_bytes (const void *top)
   size_t bytes = 0;
   void *at;
 
+  sli_context_walks_settle (); /* the bytes are for limits elsewhere */
   for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
     for (at = dying_first (walk, top); at != NULL;
          at = dying_next (walk, at, top))

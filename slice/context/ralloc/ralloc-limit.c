@@ -59,6 +59,8 @@ sli_limit_allows (const void *ctx, size_t bytes)
 {
   Limit *limit;
 
+  if (context_has_suspended ())
+    sli_context_walks_settle ();
   while ((limit = limit_next (&ctx)) != NULL)
     if (!limit_holds (limit, bytes))
       return false;
@@ -184,6 +186,8 @@ limit_lift (void *ctx, Node *node)
 {
   if (node_extension (node) == NULL || node_extension (node)->limit == NULL)
     return true;
+  if (context_has_suspended ())
+    sli_context_walks_settle ();
   sli_limit_drop (node_extension (node));
   sli_limit_set_flags (ctx, parent_is_limited (node));
   assert_slow (sli_context_tree_is_right (ctx));
@@ -229,6 +233,8 @@ ralloc_limit_used (const void *ctx)
   if (ctx == NULL)
     return 0;
   sli_context_check (ctx, "ralloc_limit_used");
+  if (context_has_suspended ())
+    sli_context_walks_settle ();
   limit = limit_at (ctx);
   return limit != NULL ? limit->used_bytes : 0;
 }
