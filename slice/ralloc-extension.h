@@ -24,7 +24,8 @@ SLICE_BEGIN_DECLS
  * from below one child to below another keep nothing, as in ralloc_free().
  * Objects of a linear or gc context are not its children and stay; but those
  * that are nodes (large ones of a gc context, and all of both under a memory
- * checker or a recorder) go, so a program does not use any of them afterwards.
+ * checker or a recorder, or with the option always-malloc) go, so a program
+ * does not use any of them afterwards.
  * Threads: tree.
  * Source: talloc_free_children(), which gives what refuses to ctx's parent. */
 SLICE_API void ralloc_free_children (void *ctx);
@@ -138,9 +139,13 @@ ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
 SLICE_API bool ralloc_set_name (const void *ptr, const char *name);
 /** As ralloc_set_name(), but the name is kept by address: a literal. */
 SLICE_API bool ralloc_set_name_const (const void *ptr, const char *name);
-/** The name of a node; NULL if it has none, and of NULL. */
+/** The name of a node; NULL if it has none, and of NULL.  An arena that
+ * belongs to a context (slice_linear_new_in() and the like) is a node that has
+ * the name of its kind from the start, until the program gives it another:
+ * "linear", "stack", "pool" or "tlsf". */
 SLICE_API const char *ralloc_get_name (const void *ptr);
 /** The nearest ancestor of that name (ptr itself does not count), or NULL.
+ * Arenas have names, too: see ralloc_get_name().
  * Source: talloc_find_parent_byname(). */
 SLICE_API void *ralloc_find_parent_by_name (const void *ptr,
                                             const char *name);
@@ -200,9 +205,12 @@ SLICE_API void *ralloc_reference (const void *ctx, const void *ptr);
 /** Gives up a reference of ctx to ptr; without one, if ctx is the parent, as
  * ralloc_free().
  * @return  false if ctx held nothing
- * Errors: as ralloc_free(), of both.  Source: talloc_unlink(). */
+ * Errors: as ralloc_free(), of both.
+ * Threads: tree (both).  Cost: O(references to ptr) at most, the oldest first;
+ *   how many ctx holds does not matter.  Source: talloc_unlink(). */
 SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
-/** References to a node, its parent not counted. */
+/** References to a node, its parent not counted.
+ * Threads: tree.  Cost: O(references to ptr). */
 SLICE_API size_t ralloc_reference_count (const void *ptr);
 
 /* --- limits -------------------------------------------------------------- */
@@ -226,7 +234,9 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
  * limit of its own (limit_bytes of its options).
  *
  * Threads: tree.  Cost: O(nodes) to set; afterwards each allocation, free
- *   and steal in the subtree walks up to its root.
+ *   and steal in the subtree walks up to its root.  The free of a tree walks up
+ *   once, and once more for each destructor that allocates under a limit, or
+ *   reads or sets one.
  * Source: talloc_set_memlimit().
  */
 SLICE_API bool ralloc_set_limit (const void *ctx, size_t bytes);
@@ -238,6 +248,8 @@ SLICE_API size_t ralloc_limit_used (const void *ctx);
 /** Prints a tree: names, kinds, nodes and bytes, one line a node, indented.
  * @param f    the stream
  * @param ptr  the node; NULL prints the tracked roots
+ * In a name, and in a file's, a backslash has another one before it, and
+ * control characters are \\u000a and the like; what is no UTF-8 is \\ufffd.
  * Threads: tree.  Source: talloc_report_full(). */
 SLICE_API void ralloc_report (FILE *f, const void *ptr);
 /** As ralloc_report(), as one JSON object (an array for NULL). */

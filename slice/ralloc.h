@@ -312,8 +312,8 @@ SLICE_API void ralloc_steal (const void *new_ctx, void *ptr);
  * What stays: old_ctx, where it is, with its payload, its destructor, its
  * name, its limit and the references to it.  Objects of linear and gc contexts
  * stay, but those that are nodes (large ones of a gc context, and all of both
- * under a memory checker or a recorder) move, and belong to no such context
- * then.
+ * under a memory checker or a recorder, or with the option always-malloc) move,
+ * and belong to no such context then.
  *
  * Limits: the bytes of the children leave the limits at and above old_ctx and
  * count in those at and above new_ctx, in which an adoption is never refused,
@@ -343,15 +343,16 @@ SLICE_API void *ralloc_parent (const void *ptr);
  *                    were freed; NULL clears it.  It is taken from the node
  *                    first, so one that sets itself or another function is
  *                    followed by a call of that; where it always does, the
- *                    free never ends
+ *                    free never ends.  That of a linear or gc context must
+ *                    not read the context's objects (ralloc-linear.h)
  *
  * It may allocate, free other nodes, and add children to the node or to its
  * parent (they are freed).  It must return: longjmp() or an exception out of
  * it leaves a tree half freed, and the list of suspended walks wrong.
  *
- * Errors: as ralloc_free(); if there is no memory for the record, it calls the
- *   failure handler and ends the program, as slice_alloc() does;
- *   ralloc_try_set_destructor() returns false.
+ * Errors: as ralloc_free(); ptr is NULL (210); if there is no memory for the
+ *   record, it calls the failure handler and ends the program, as
+ *   slice_alloc() does; ralloc_try_set_destructor() returns false.
  * Threads: tree.  Cost: a record of 112 bytes at a node's first.
  * Source: Mesa ralloc_set_destructor().
  */
@@ -436,6 +437,7 @@ enum
  * @param f      the stream
  * @param ptr    the node; NULL prints nothing
  * @param flags  0 or RALLOC_PRINT_INFO_SUMMARY_ONLY
+ * Names are printed as by ralloc_report().
  * Threads: tree.  Source: Mesa ralloc_print_info(). */
 SLICE_API void ralloc_print_info (FILE *f, const void *ptr, unsigned flags);
 

@@ -580,6 +580,24 @@ name_of_null (void)
 }
 
 static void
+destructor_of_null (void)
+{
+  ralloc_set_destructor (NULL, NULL);
+}
+
+static void
+refusal_of_null (void)
+{
+  ralloc_set_refusing_destructor (NULL, NULL);
+}
+
+static void
+no_limit_of_null (void)
+{
+  ralloc_set_limit (NULL, 0);
+}
+
+static void
 reference_to_null (void)
 {
   ralloc_reference (ralloc_context (NULL), NULL);
@@ -686,6 +704,12 @@ static const Misuse misuses[]
         { "append-to-null", append_to_null, "*error 210*", false },
         { "limit-of-null", limit_of_null, "*error 210*ralloc_set_limit*",
           false },
+        { "destructor-of-null", destructor_of_null,
+          "*error 210*ralloc_set_destructor*", false },
+        { "refusal-of-null", refusal_of_null,
+          "*error 210*ralloc_set_refusing_destructor*", false },
+        { "no-limit-of-null", no_limit_of_null,
+          "*error 210*ralloc_set_limit*", false },
         { "name-of-null", name_of_null, "*error 210*ralloc_set_name*",
           false },
         { "reference-to-null", reference_to_null,

@@ -84,7 +84,7 @@ test_text (void)
   void *root = make_tree ();
   char *said = said_of (ralloc_report, root);
 
-  assert_says (said, "a \"root\"\\\n: ");
+  assert_says (said, "a \"root\"\\\\\\u000a: ");
   assert_says (said, "bytes held under a limit");
   assert_says (said, "1 references");
   assert_says (said, "  reference: ");
@@ -146,6 +146,37 @@ test_json_bytes (void)
       assert_says (said, name);
       g_free (said);
       g_free (name);
+      ralloc_free (root);
+    }
+}
+
+/* What a name has in it makes no second line, and no escape sequence of a
+ * terminal's. */
+static void
+test_text_bytes (void)
+{
+  static const struct
+  {
+    const char *name;
+    const char *said;
+  } names[] = {
+    { "one\ntwo\r", "one\\u000atwo\\u000d: " },
+    { "\033[2J\177", "\\u001b[2J\\u007f: " },
+    { "next\302\205line\302\240", "next\\u0085line\302\240: " },
+    { "\233x", "\\ufffdx: " },
+    { "gr\303\274n \"a\\n\"", "gr\303\274n \"a\\\\n\": " },
+  };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      void *root = ralloc_context (NULL);
+      char *said;
+
+      ralloc_set_name (root, names[i].name);
+      said = said_of (ralloc_report, root);
+      assert_says (said, names[i].said);
+      g_assert_true (strchr (said, '\n') == said + strlen (said) - 1);
+      g_free (said);
       ralloc_free (root);
     }
 }
@@ -252,6 +283,7 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
   test_add_fresh ("/ralloc/report/text", test_text);
   test_add_fresh ("/ralloc/report/json", test_json);
+  test_add_fresh ("/ralloc/report/text-bytes", test_text_bytes);
   test_add_fresh ("/ralloc/report/json-bytes", test_json_bytes);
   test_add_fresh ("/ralloc/report/places", test_places);
   test_add_fresh ("/ralloc/report/roots", test_roots);

@@ -97,7 +97,7 @@ ralloc_try_set_destructor (const void *ptr, void (*destructor) (void *))
   Extension *extension;
 
   /* Clearing needs no record. */
-  if (destructor == NULL
+  if (destructor == NULL && ptr != NULL
       && extension_if (ptr, "ralloc_set_destructor") == NULL)
     return true;
   extension = extension_of (ptr, "ralloc_set_destructor");

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <slice/ralloc.h>
 
@@ -124,54 +125,7 @@ ralloc_track_roots (bool on)
   roots_unlock ();
 }
 
-/* --- the line of a node -------------------------------------------------- */
-
-static const char *
-kind_of (const void *payload)
-{
-  const Node *node = node_of (payload);
-  const Extension *extension = node_extension (node);
-
-  if (extension != NULL && extension->kind == EXT_GC)
-    return "gc";
-  if (extension != NULL && extension->kind == EXT_REFERENCE)
-    return "reference";
-  if ((node->parent & NODE_HAS_PREFIX)
-      && ((const size_t *) node)[-1] == KIND_LINEAR)
-    return "linear";
-  return "node";
-}
-
-static size_t
-own_bytes (const void *payload)
-{
-  return sli_context_payload_bytes (payload)
-         + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
-}
-
-static void
-text_enter (FILE *f, const void *payload, unsigned depth)
-{
-  const Extension *extension = node_extension (node_of (payload));
-  const char *name = extension != NULL ? extension->name : NULL;
-  size_t n = depth <= TOTALS_DEPTH_MAX ? ralloc_total_nodes (payload) : 1;
-
-  fprintf (f, "%*s%s: %zu bytes",
-           2 * (int) (depth < INDENT_DEPTH_MAX ? depth : INDENT_DEPTH_MAX),
-           "", name != NULL ? name : kind_of (payload), own_bytes (payload));
-  if (name != NULL && kind_of (payload)[0] != 'n')
-    fprintf (f, " (%s)", kind_of (payload));
-  if (n > 1)
-    fprintf (f, ", %zu bytes in %zu nodes", ralloc_total_size (payload), n);
-  if (extension != NULL && extension->references != NULL)
-    fprintf (f, ", %zu references", ralloc_reference_count (payload));
-  if (extension != NULL && extension->limit != NULL)
-    fprintf (f, ", %zu bytes held under a limit",
-             ralloc_limit_used (payload));
-  if (extension != NULL && extension->file != NULL)
-    fprintf (f, ", at %s:%u", extension->file, extension->line);
-  fputc ('\n', f);
-}
+/* --- strings ------------------------------------------------------------- */
 
 /* The number of bytes that follow the first one of a character, and the range
  * of the second: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
@@ -205,27 +159,97 @@ utf8_length (const unsigned char *text)
   return n + 1;
 }
 
-/* Names may have any bytes. */
+/* The code of a control character of so many bytes; 0: it is none. */
+static unsigned
+control_code (const unsigned char *text, unsigned n)
+{
+  if (n == 1 && (*text < ' ' || *text == 0x7f))
+    return *text;
+  return n == 2 && text[0] == 0xc2 && text[1] < 0xa0 ? text[1] : 0;
+}
+
+/* Prints a string in one line.  Names may have any bytes. */
 static void
-json_string (FILE *f, const char *string)
+print_escaped (FILE *f, const char *string, const char *with_backslash)
 {
   const unsigned char *text = (const unsigned char *) string;
   unsigned n;
 
-  fputc ('"', f);
   for (; *text != '\0'; text += n != 0 ? n : 1)
     {
       n = utf8_length (text);
       if (n == 0)
         fputs ("\\ufffd", f);
-      else if (*text == '"' || *text == '\\')
+      else if (strchr (with_backslash, *text) != NULL)
         fprintf (f, "\\%c", *text);
-      else if (*text < ' ')
-        fprintf (f, "\\u%04x", (unsigned) *text);
+      else if (control_code (text, n) != 0)
+        fprintf (f, "\\u%04x", control_code (text, n));
       else
         fwrite (text, 1, n, f);
     }
+}
+
+static void
+json_string (FILE *f, const char *string)
+{
   fputc ('"', f);
+  print_escaped (f, string, "\"\\");
+  fputc ('"', f);
+}
+
+/* --- the line of a node -------------------------------------------------- */
+
+static const char *
+kind_of (const void *payload)
+{
+  const Node *node = node_of (payload);
+  const Extension *extension = node_extension (node);
+
+  if (extension != NULL && extension->kind == EXT_GC)
+    return "gc";
+  if (extension != NULL && extension->kind == EXT_REFERENCE)
+    return "reference";
+  if ((node->parent & NODE_HAS_PREFIX)
+      && ((const size_t *) node)[-1] == KIND_LINEAR)
+    return "linear";
+  return "node";
+}
+
+static size_t
+own_bytes (const void *payload)
+{
+  return sli_context_payload_bytes (payload)
+         + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
+}
+
+static void
+text_enter (FILE *f, const void *payload, unsigned depth)
+{
+  const Extension *extension = node_extension (node_of (payload));
+  const char *name = extension != NULL ? extension->name : NULL;
+  size_t n = depth <= TOTALS_DEPTH_MAX ? ralloc_total_nodes (payload) : 1;
+
+  fprintf (f, "%*s",
+           2 * (int) (depth < INDENT_DEPTH_MAX ? depth : INDENT_DEPTH_MAX),
+           "");
+  print_escaped (f, name != NULL ? name : kind_of (payload), "\\");
+  fprintf (f, ": %zu bytes", own_bytes (payload));
+  if (name != NULL && kind_of (payload)[0] != 'n')
+    fprintf (f, " (%s)", kind_of (payload));
+  if (n > 1)
+    fprintf (f, ", %zu bytes in %zu nodes", ralloc_total_size (payload), n);
+  if (extension != NULL && extension->references != NULL)
+    fprintf (f, ", %zu references", ralloc_reference_count (payload));
+  if (extension != NULL && extension->limit != NULL)
+    fprintf (f, ", %zu bytes held under a limit",
+             ralloc_limit_used (payload));
+  if (extension != NULL && extension->file != NULL)
+    {
+      fputs (", at ", f);
+      print_escaped (f, extension->file, "\\");
+      fprintf (f, ":%u", extension->line);
+    }
+  fputc ('\n', f);
 }
 
 static void
