@@ -33,6 +33,14 @@ runs ()
   grep -q -e "$2" said || { echo "$1: no '$2' but"; cat said; }
 }
 
+# needs_malloc PROGRAM: what is wrong if it does not load libslice-malloc.so
+needs_malloc ()
+{
+  LC_ALL=C readelf -d "$1" > needed 2> /dev/null
+  grep -q 'NEEDED.*libslice-malloc' needed \
+    || { echo "$1 does not need libslice-malloc:"; cat needed; }
+}
+
 # --- the build tree ---
 
 # from_build_tree: what goes wrong with a program against slice-uninstalled.pc
@@ -72,14 +80,47 @@ else
   skip "slice-ralloc.pc: Mesa's ralloc" "libslice-ralloc is not built"
 fi
 
+# Mesa's names and slice's own in one program.
+both_client ()
+{
+  cat > both.c << 'END'
+#include <stdio.h>
+#include <slice/slice.h>
+#include <util/ralloc.h>
+
+int
+main (void)
+{
+  ralloc_free (ralloc_context (NULL));
+  slice_free1 (40, slice_alloc (40));
+  puts ("both");
+  return 0;
+}
+END
+  $CC -o both both.c $($PKG_CONFIG --cflags --libs slice-ralloc) \
+    $link_path 2>&1 && runs ./both '^both$'
+}
+if $PKG_CONFIG --exists slice-ralloc; then
+  expect_none "slice-ralloc.pc: a program that uses slices as well" \
+    "$(both_client)"
+fi
+
 malloc_client ()
 {
   $CC -o malloc-of "$clients/malloc-of.c" \
     $($PKG_CONFIG --cflags --libs slice-malloc) -ldl $link_path 2>&1 \
     && runs ./malloc-of '^malloc of libslice-malloc'
 }
+# client.c calls no malloc itself.
+malloc_kept ()
+{
+  $CC -Wl,--as-needed -o malloc-kept "$clients/client.c" \
+    $($PKG_CONFIG --cflags --libs slice slice-malloc) $link_path 2>&1 \
+    && needs_malloc malloc-kept
+}
 if $PKG_CONFIG --exists slice-malloc; then
   expect_none "slice-malloc.pc: a program" "$(malloc_client)"
+  expect_none "slice-malloc.pc: a program without malloc" "$(malloc_kept)"
 else
   skip "slice-malloc.pc: a program" "libslice-malloc is not built"
 fi
@@ -92,7 +133,7 @@ cmake_client ()
   rm -rf cmake-build
   if ! cmake -S "$1" -B cmake-build \
        -Dslice_DIR="$DESTDIR$libdir/cmake/slice" \
-       -DCMAKE_EXE_LINKER_FLAGS="$link_path" \
+       -DCMAKE_EXE_LINKER_FLAGS="-Wl,--as-needed $link_path" \
        -DCLIENT_SOURCE="$clients/client.c" \
        -DMALLOC_SOURCE="$clients/malloc-of.c" \
        -DRALLOC_SOURCE="$clients/ralloc.c" > said 2>&1 \
@@ -104,8 +145,11 @@ cmake_client ()
   test ! -f "$DESTDIR$libdir/libslice.a" || runs cmake-build/client-static '^slice '
   test ! -f "$DESTDIR$libdir/libslice-ralloc.so" \
     || runs cmake-build/client-ralloc '^ralloc 26$'
-  test ! -f "$DESTDIR$libdir/libslice-malloc.so" \
-    || runs cmake-build/client-malloc '^malloc of libslice-malloc'
+  if test -f "$DESTDIR$libdir/libslice-malloc.so"; then
+    runs cmake-build/client-malloc '^malloc of libslice-malloc'
+    runs cmake-build/client-kept '^slice '
+    needs_malloc cmake-build/client-kept
+  fi
 }
 
 # asks TEXT...: a project of which the answer alone is wanted
@@ -172,6 +216,10 @@ meson_client ()
   runs meson-build/client '^slice '
   ! $PKG_CONFIG --exists slice-ralloc \
     || runs meson-build/client-ralloc '^ralloc 26$'
+  if $PKG_CONFIG --exists slice-malloc; then
+    runs meson-build/client-kept '^slice '
+    needs_malloc meson-build/client-kept
+  fi
 }
 if command -v meson > /dev/null 2>&1 && command -v ninja > /dev/null 2>&1; then
   expect_none "Meson: a program" "$(meson_client)"
