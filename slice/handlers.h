@@ -20,8 +20,9 @@ SLICE_BEGIN_DECLS
  * @param alignment  the requested alignment; 0 if none
  * @param data       the handler's own
  * @return           true: something was freed, try again; false: give up.
- *                   Of a size above PTRDIFF_MAX, which can never fit, the
- *                   handler is called once, and its answer is ignored.
+ *                   Where size and alignment together exceed PTRDIFF_MAX,
+ *                   which can never fit, the handler is called once, and its
+ *                   answer is ignored.
  *
  * It may use slices (free some), longjmp away or end the program; no lock is
  * held when it is called. */

@@ -49,9 +49,10 @@ SLICE_API SliceLinear *slice_linear_new (const SliceArenaOptions *options);
  * @param options  NULL: the defaults
  * @return         as slice_linear_new(); the arena is a node of the tree
  *
- * The node may get children, a name, a limit and a destructor.  The destructor
- * runs after the children are freed; it can still use the arena, which ends
- * after it.  To resize the node is misuse (213).
+ * The node may get children, a limit and a destructor.  Its name is "linear",
+ * until ralloc_set_name() gives it another or removes it.  The destructor runs
+ * after the children are freed; it can still use the arena, which ends after
+ * it.  To resize the node is misuse (213).
  *
  * Threads: as ralloc_size().  Cost: one node with a record (ralloc.h).
  */

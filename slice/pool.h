@@ -53,7 +53,8 @@ SLICE_API SlicePool *slice_pool_new (const SlicePoolOptions *options);
 /** Makes a pool of plain objects of one size, with the default options. */
 SLICE_API SlicePool *slice_pool_new_plain (size_t object_bytes);
 
-/** Makes a pool that belongs to a context; see slice_linear_new_in(). */
+/** Makes a pool that belongs to a context, a node named "pool"; see
+ * slice_linear_new_in(). */
 SLICE_API SlicePool *slice_pool_new_in (const void *context,
                                         const SlicePoolOptions *options);
 

@@ -14,6 +14,11 @@
 
 SLICE_BEGIN_DECLS
 
+/* A destructor that the program sets on a linear or gc context must not read
+ * the context's objects.  They may be gone, as a node's descendants are: under
+ * a memory checker or a recorder, and with the option always-malloc, each
+ * object is a node below the context; a large one of a gc context always is. */
+
 /* --- linear contexts -------------------------------------------------------
  *
  * Many small objects that are freed together: without a header each, aligned

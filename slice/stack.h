@@ -27,7 +27,7 @@ typedef struct SliceStack SliceStack;
  */
 SLICE_API SliceStack *slice_stack_new (const SliceArenaOptions *options);
 
-/** Makes a stack arena that belongs to a context; see
+/** Makes a stack arena that belongs to a context, a node named "stack"; see
  * slice_linear_new_in(). */
 SLICE_API SliceStack *slice_stack_new_in (const void *context,
                                           const SliceArenaOptions *options);

@@ -96,7 +96,7 @@ SLICE_API bool slice_tlsf_add_region (SliceTlsf *tlsf, void *buffer,
  */
 SLICE_API SliceTlsf *slice_tlsf_new (const SliceArenaOptions *options);
 
-/** Makes a heap that grows and belongs to a context; see
+/** Makes a heap that grows and belongs to a context, a node named "tlsf"; see
  * slice_linear_new_in(). */
 SLICE_API SliceTlsf *slice_tlsf_new_in (const void *context,
                                         const SliceArenaOptions *options);
