@@ -236,7 +236,8 @@ SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
  * Until the sweep ends the nodes remain children of the context and count in
  * limits; beside them it has a node of 16 bytes, named "sweep".  An adoption of
  * its children (ralloc_adopt()) takes all of them from the sweep.  A node whose
- * refusing destructor refuses stays with the context.  Without memory for that
+ * refusing destructor refuses stays with the context.  For destructors that the
+ * end of the sweep runs, the parent of these nodes is that node.  Without memory for that
  * node nothing is freed.  A second start begins anew. */
 SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
 /** Marks an object of the context as live.  It may be called again for the

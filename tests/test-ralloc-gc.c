@@ -249,7 +249,13 @@ test_sweep_adopted (void)
   ralloc_free (root);
 }
 
+enum
+{
+  N_LATE_BYTES = 1100 /* as large as a context */
+};
+
 static RallocGc *late_parent;
+static unsigned char *late_nodes[64];
 
 static void
 add_late_child (void *node G_GNUC_UNUSED)
@@ -277,6 +283,59 @@ test_sweep_freed (void)
       ralloc_free (root);
       g_assert_cmpuint (n_ended, ==, 1);
     }
+}
+
+static void
+end_context (void *node G_GNUC_UNUSED)
+{
+  ralloc_free (late_parent);
+  /* Something else may lie where the context was. */
+  for (unsigned i = 0; i < 64; i++)
+    late_nodes[i] = memset (ralloc_size (NULL, N_LATE_BYTES), 0xa5,
+                            N_LATE_BYTES);
+}
+
+/* A destructor that a sweep runs frees the context. */
+static void
+test_sweep_ends_context (void)
+{
+  late_parent = ralloc_gc_context (NULL);
+  ralloc_set_destructor (ralloc_size (late_parent, 10), end_context);
+  ralloc_gc_sweep_start (late_parent);
+  ralloc_gc_sweep_end (late_parent);
+  for (unsigned i = 0; i < 64; i++)
+    {
+      for (unsigned j = 0; j < N_LATE_BYTES; j++)
+        g_assert_cmpuint (late_nodes[i][j], ==, 0xa5);
+      ralloc_free (late_nodes[i]);
+    }
+}
+
+static void
+start_sweep (void *node G_GNUC_UNUSED)
+{
+  ralloc_gc_sweep_start (late_parent);
+}
+
+/* A destructor that a sweep runs begins the next one. */
+static void
+test_sweep_again (void)
+{
+  void *kept;
+
+  late_parent = ralloc_gc_context (NULL);
+  ralloc_set_destructor (ralloc_size (late_parent, 10), start_sweep);
+  kept = ralloc_size (late_parent, 10);
+  ralloc_set_destructor (kept, count_end);
+  n_ended = 0;
+  ralloc_gc_sweep_start (late_parent);
+  ralloc_gc_mark_live (late_parent, kept);
+  ralloc_gc_sweep_end (late_parent);
+  g_assert_cmpuint (n_ended, ==, 0);
+  ralloc_gc_sweep_end (late_parent);
+  g_assert_cmpuint (n_ended, ==, 1);
+  g_assert_cmpuint (ralloc_total_nodes (late_parent), ==, 1);
+  ralloc_free (late_parent);
 }
 
 static bool
@@ -392,6 +451,8 @@ main (int argc, char **argv)
   ADD ("sweep-children", test_sweep_children);
   ADD ("sweep-adopted", test_sweep_adopted);
   ADD ("sweep-freed", test_sweep_freed);
+  ADD ("sweep-ends-context", test_sweep_ends_context);
+  ADD ("sweep-again", test_sweep_again);
   ADD ("sweep-refused", test_sweep_refused);
   test_add_fresh ("/slice/ralloc-gc/sweep-children-debug",
                   test_sweep_children_debug);

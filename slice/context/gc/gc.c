@@ -39,7 +39,7 @@ enum
 
 typedef struct
 {
-  RallocGc *gc;
+  RallocGc *gc; /* NULL: its sweep has ended, and the context may be gone */
 } Divider;
 
 /* Makes all checks of a pointer, which may be any. */
@@ -295,12 +295,15 @@ ralloc_gc_get_context (void *ptr)
 
 /* --- mark and sweep ------------------------------------------------------ */
 
-/* Called when the divider is freed: at the end of a sweep, with the context,
- * or by ralloc_free_children (). */
+/* Called when the divider is freed: with the context, by
+ * ralloc_free_children (), or at the end of a sweep. */
 static void
 divider_end (void *payload)
 {
-  ((const Divider *) payload)->gc->divider = NULL;
+  RallocGc *gc = ((const Divider *) payload)->gc;
+
+  if (gc != NULL)
+    gc->divider = NULL;
 }
 
 void
@@ -403,13 +406,16 @@ ralloc_gc_mark_live (RallocGc *gc, const void *mem)
       |= (uint64_t) 1 << (index % GC_WORD_BITS);
 }
 
-/* Frees the divider with the nodes behind it. */
+/* Frees the divider with the nodes behind it.  Their destructors may begin
+ * another sweep, or free the context. */
 static void
 divider_sweep (RallocGc *gc)
 {
-  void *divider = gc->divider;
+  Divider *divider = gc->divider;
   Node *node = node_of (divider);
 
+  gc->divider = NULL;
+  divider->gc = NULL;
   if (node->next != NULL)
     sli_context_adopt_list (divider, &node->next, "ralloc_gc_sweep_end");
   ralloc_free (divider);
