@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__ ((noinline))
@@ -303,15 +304,29 @@ resident_bytes (void)
   return pages * (size_t)sysconf (_SC_PAGESIZE);
 }
 
+/* Idles as long as the work has taken, and 0.2 s at least: pins looks for what
+ * stays in a share of the run, and a busy machine makes the work longer. */
+static void
+pause_as_long (const struct timespec *start)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  double seconds = (double)(now.tv_sec - start->tv_sec)
+                   + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+  usleep (seconds > 0.2 ? (useconds_t)(seconds * 1e6) : 200000);
+}
+
 int
 main (int argc, char **argv)
 {
   int heap = argc > 1 ? atoi (argv[1]) : 0;
   if (heap < 1 || heap > (int)(sizeof heaps / sizeof *heaps))
     return 2;
+  struct timespec start;
+  clock_gettime (CLOCK_MONOTONIC, &start);
   has_own = argc > 2;
   heaps[heap - 1] ();
   dprintf (1, "%zu\n", resident_bytes ());
-  usleep (200000);
+  pause_as_long (&start);
   return 0;
 }
