@@ -232,4 +232,26 @@ if test -n "${OBJDUMP-}"; then
     'slice_alloc calls: .*__tls_get_addr' "$(fast_path "$temporary/bad.so")"
 fi
 
+# --- what happens at exit ---------------------------------------------------
+
+archive=$top_builddir/slice/.libs/libslice.a
+echo '#include <slice/slice.h>
+int main (void) { return slice_alloc (40) == NULL; }' > "$temporary/exits.c"
+
+# at_exit LIBRARY: what a program says that is linked with it
+at_exit ()
+{
+  $CC -I"$top_builddir" -I"$top_srcdir" "$temporary/exits.c" "$1" \
+    -Wl,-rpath,"$(cd "$(dirname "$1")" && pwd)" -lpthread \
+    -o "$temporary/exits" 2>&1 \
+    && SLICE_OPTIONS=stats "$temporary/exits" 2>&1
+}
+
+for linked in "$library" "$archive"; do
+  if test -f "$linked"; then
+    expect_found "statistics at exit with ${linked##*/}" '^slice: ' \
+      "$(at_exit "$linked")"
+  fi
+done
+
 finish

@@ -28,6 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What SLICE_OPTIONS may ask for at exit (observe/dump.c). */
+LINK_WITH (sli_dump_linked);
+
 /* --- one attempt --------------------------------------------------------- */
 
 void

@@ -17,6 +17,10 @@
     if (!(condition))                                                         \
       __builtin_unreachable ();                                               \
   while (0)
+/* At file scope: whoever is linked with this file's object from an archive is
+ * linked with the object that defines `symbol', too, if the archive has one.
+ * No instruction refers to the symbol, so it may be missing. */
+#define LINK_WITH(symbol) __asm__ (".globl " #symbol)
 #define COLD __attribute__ ((cold, noinline))
 #define NOINLINE __attribute__ ((noinline))
 #define UNUSED __attribute__ ((unused))
