@@ -6,6 +6,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
+/* Compilers see some of the misuse. */
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wmismatched-dealloc"
+#pragma GCC diagnostic ignored "-Wfree-nonheap-object"
+#pragma GCC diagnostic ignored "-Wuse-after-free"
+
 #include "config.h"
 
 #include "testlib.h"
