@@ -29,13 +29,16 @@ SLICE_BEGIN_DECLS
 
 /** Frees a block of the heap.
  *
- * @param block  a block of slice_heap_alloc() and its sisters, or of
- *               slice_alloc(); NULL does nothing
+ * @param block  a block of slice_heap_alloc() and its sisters; NULL does
+ *               nothing.  (One of slice_alloc() goes to slice_free1() or
+ *               slice_free_unsized().)
  *
  * Errors: in the checking modes every block that does not live ends the
- *   program.  Without them a block of more than SLICE_SIZE_MAX bytes is
- *   checked at the call, a smaller one as by slice_free1(), and what is in no
- *   memory of ours goes to the next allocator (slice_heap_set_next()).
+ *   program, except where every block is a malloc (always-malloc, and under a
+ *   tool): then it depends on the next allocator and the tool.  Without these
+ *   modes a block of more than SLICE_SIZE_MAX bytes is checked at the call, a
+ *   smaller one as by slice_free1(), and what is in no memory of ours goes to
+ *   the next allocator (slice_heap_set_next()).
  * Threads: any.  Cost: 20 instructions for a small block.
  * Source: free().
  */
@@ -44,7 +47,8 @@ SLICE_API void slice_heap_free (void *block);
 /** As slice_heap_free(), for a block whose size the caller knows.
  *
  * @param size  bytes that were requested.  The checking modes compare it, and
- *              end the program where it is another (103).
+ *              end the program where it is another (103), except where every
+ *              block is a malloc.  0 and 1 count as the same.
  *
  * Source: free_sized() of C23.
  */
@@ -95,7 +99,7 @@ SLICE_API void *slice_heap_realloc (void *block, size_t size)
  *
  * @param block  a block of the heap; NULL gives 0
  * @return       bytes that may be used; in the checking modes exactly the size
- *               that was asked for
+ *               that was asked for, 1 for a block of no bytes
  *
  * Threads: any.  Source: malloc_usable_size().
  */
@@ -141,7 +145,8 @@ typedef struct
                                          NULL: that is not known */
   const char *alloc_name;   /**< what messages call slice_heap_alloc(), ... */
   const char *free_name;    /**< ... slice_heap_free() ... */
-  const char *realloc_name; /**< ... and slice_heap_realloc() */
+  const char *realloc_name; /**< ... slice_heap_realloc() ... */
+  const char *bytes_name;   /**< ... and slice_heap_bytes() */
 } SliceHeapNext;
 
 /** Names the next allocator, and makes the heap ready; to be called once,

@@ -85,8 +85,8 @@ typedef enum
 typedef enum
 {
   SLICE_SET_OK = 0,         /**< it holds from the first block on */
-  SLICE_SET_TOO_LATE,       /**< the first block has been allocated; nothing
-                                 changed */
+  SLICE_SET_TOO_LATE,       /**< the first block has been allocated, or a call
+                                 was made that would; nothing changed */
   SLICE_SET_BAD_VALUE,      /**< out of range, or not built in */
   SLICE_SET_UNKNOWN         /**< no such option */
 } SliceSetResult;

@@ -234,18 +234,21 @@ SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
  * References that the context holds stay.
  *
  * Until the sweep ends the nodes remain children of the context and count in
- * limits; beside them it has a node of 16 bytes, named "sweep".  An adoption of
- * its children (ralloc_adopt()) takes all of them from the sweep.  A node whose
- * refusing destructor refuses stays with the context.  For destructors that the
- * end of the sweep runs, the parent of these nodes is that node.  Without memory for that
- * node nothing is freed.  A second start begins anew. */
+ * limits; beside them it has a node of 16 bytes, named "sweep", which no limit
+ * refuses.  An adoption of its children (ralloc_adopt()) takes all of them from
+ * the sweep.  A second start begins anew.  Without memory for that node nothing
+ * is freed. */
 SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
 /** Marks an object of the context as live.  It may be called again for the
  * same object.
  * Errors: as ralloc_gc_free(), and an object of another context or a node
  * elsewhere (207). */
 SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
-/** Ends a sweep: frees all objects that are not marked. */
+/** Ends a sweep: frees all objects that are not marked.
+ *
+ * Those that are nodes move below the node "sweep" first and are freed with it:
+ * for their destructors it is the parent, and they can't be marked any more.  A
+ * node whose refusing destructor refuses stays with the context. */
 SLICE_API void ralloc_gc_sweep_end (RallocGc *gc);
 
 /* The most that a gc context aligns to. */

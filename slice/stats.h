@@ -76,7 +76,7 @@ typedef struct
                                     what `held_bytes` fell by */
   uint64_t n_regions;          /**< 2 MiB regions now */
   uint64_t n_regions_empty;    /**< of these, without a slab */
-  uint64_t n_maps;             /**< requests to the page source */
+  uint64_t n_maps;             /**< extents that the page source gave */
   uint64_t n_threads;          /**< threads with magazines now */
   uint64_t n_large_allocs;     /**< blocks handed to the system's malloc for
                                     their size or alignment; none where each

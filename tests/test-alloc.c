@@ -169,6 +169,7 @@ nothing (void)
       slice_free_chain_with_offset (size, NULL, 0);
       slice_free_n (size, 3, NULL);
       slice_free_aligned (64, size, NULL);
+      slice_free_aligned (3, size, NULL); /* not looked at */
     }
   slice_free_bulk (0, NULL);
   empty = slice_new (Empty);

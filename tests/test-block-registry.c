@@ -278,6 +278,15 @@ death_twice (void)
   sli_block_check_remove_at (at (5), 40, "test", NULL);
 }
 
+/* No size stands for any. */
+static void
+death_size_max (void)
+{
+  sli_block_check_add_at (at (5), 40, NULL);
+  expect (109, "live block has another size", "unknown, real size 40", "40");
+  sli_block_check_remove_at (at (5), SIZE_MAX, "test", NULL);
+}
+
 static void
 death_size (void)
 {
@@ -307,5 +316,6 @@ main (int argc, char **argv)
   test_add_death ("/slice/block-check/death/empty", death_empty);
   test_add_death ("/slice/block-check/death/twice", death_twice);
   test_add_death ("/slice/block-check/death/size", death_size);
+  test_add_death ("/slice/block-check/death/size-max", death_size_max);
   return g_test_run ();
 }

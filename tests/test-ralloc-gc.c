@@ -222,6 +222,28 @@ test_sweep_children (void)
   ralloc_free (root);
 }
 
+/* A sweep makes space where there is none. */
+static void
+test_sweep_limit (void)
+{
+  void *root = ralloc_context (NULL);
+  RallocGc *gc = ralloc_gc_context (root);
+  char *kept;
+
+  ralloc_set_limit (root, 40000);
+  kept = ralloc_size (gc, 3000);
+  while (ralloc_size (gc, 3000) != NULL)
+    ;
+  while (ralloc_size (gc, 16) != NULL)
+    ;
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_mark_live (gc, kept);
+  ralloc_gc_sweep_end (gc);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 2);
+  g_assert_nonnull (ralloc_size (root, 30000));
+  ralloc_free (root);
+}
+
 static void
 test_sweep_children_debug (void)
 {
@@ -450,6 +472,7 @@ main (int argc, char **argv)
   ADD ("reference", test_reference);
   ADD ("sweep-children", test_sweep_children);
   ADD ("sweep-adopted", test_sweep_adopted);
+  ADD ("sweep-limit", test_sweep_limit);
   ADD ("sweep-freed", test_sweep_freed);
   ADD ("sweep-ends-context", test_sweep_ends_context);
   ADD ("sweep-again", test_sweep_again);

@@ -222,7 +222,8 @@ void
 sli_free_aligned_as (size_t alignment, size_t size, void *block,
                      const char *operation, const void *site)
 {
-  check_alignment (alignment, size, operation, block);
+  if (block != NULL)
+    check_alignment (alignment, size, operation, block);
   free_rounded (alignment, size, block, operation, site);
 }
 

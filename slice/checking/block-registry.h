@@ -16,7 +16,7 @@
 #include "base/diag.h"
 #include "port/lock.h"
 
-#define BLOCK_CHECK_ANY_SIZE SIZE_MAX
+#define BLOCK_CHECK_ANY_SIZE 0 /* no block has it */
 
 /* Registers a block that was allocated; false: no memory.  site: the return
  * address of the call, for messages; NULL if unknown. */

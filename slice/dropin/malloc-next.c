@@ -255,4 +255,5 @@ const SliceHeapNext sli_malloc_next = { .alloc = next_alloc,
                                         .owns = next_owns,
                                         .alloc_name = "malloc",
                                         .free_name = "free",
-                                        .realloc_name = "realloc" };
+                                        .realloc_name = "realloc",
+                                        .bytes_name = "malloc_usable_size" };

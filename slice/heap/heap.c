@@ -67,7 +67,8 @@ static const SliceHeapNext system_next
         .bytes = system_bytes,
         .alloc_name = "slice_heap_alloc",
         .free_name = "slice_heap_free",
-        .realloc_name = "slice_heap_realloc" };
+        .realloc_name = "slice_heap_realloc",
+        .bytes_name = "slice_heap_bytes" };
 
 /* Constant once `ready'. */
 static struct
@@ -457,10 +458,10 @@ slice_heap_bytes (const void *block)
   heap_make_ready ();
   if (sli_dispatch.path == PATH_MALLOC)
     return heap.next->bytes (block);
-  bytes = sli_heap_block_bytes (block, "malloc_usable_size", CALL_SITE);
+  bytes = sli_heap_block_bytes (block, heap.next->bytes_name, CALL_SITE);
   if (bytes != 0)
     return bytes;
-  sli_heap_check_foreign (block, "malloc_usable_size");
+  sli_heap_check_foreign (block, heap.next->bytes_name);
   return heap.next->bytes (block);
 }
 

@@ -315,10 +315,11 @@ sli_gc_end_divider (void *payload)
     ralloc_free (gc->divider);
 }
 
+/* A limit does not refuse it: a sweep is what makes space. */
 static void *
 divider_new (RallocGc *gc)
 {
-  Divider *divider = ralloc_size (gc, sizeof *divider);
+  Divider *divider = ralloc_size (NULL, sizeof *divider);
 
   if (divider == NULL)
     return NULL;
@@ -330,6 +331,7 @@ divider_new (RallocGc *gc)
     }
   ralloc_set_destructor (divider, divider_end);
   ralloc_set_name_const (divider, "sweep");
+  ralloc_steal (gc, divider);
   return divider;
 }
 
