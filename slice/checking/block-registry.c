@@ -93,25 +93,61 @@ slot_find (Slot *slots, size_t n_slots, uintptr_t address)
     }
 }
 
-/* Gives a table n_new slots, and forgets its freed blocks; false: no memory.
- * May map memory under the lock (decisions/0001), since these modes are slow
- * anyway. */
 static bool
-table_resize (Table *table, size_t n_new)
+slots_suffice (size_t n_slots, size_t n_used)
 {
-  Slot *slots = sli_meta_map_or_run (n_new * sizeof *slots);
+  return (n_used + 1) * 4 <= n_slots * 3;
+}
 
-  assert_held (&registry.lock);
-  if (slots == NULL)
-    return false;
+/* Moves the live blocks of a table to n_new empty slots, and forgets the
+ * freed ones.  Returns the slots that are no longer needed, which may be the
+ * new ones, and their number. */
+static Slot *
+table_move (Table *table, Slot *slots, size_t n_new, size_t *n_unneeded)
+{
+  Slot *old = table->slots;
+
+  *n_unneeded = n_new;
+  if (!slots_suffice (n_new, table->n_live))
+    return slots;
   for (size_t i = 0; i < table->n_slots; i++)
-    if (table->slots[i].address != 0 && table->slots[i].size != SIZE_FREED)
-      *slot_find (slots, n_new, table->slots[i].address) = table->slots[i];
-  if (table->slots != NULL)
-    sli_meta_unmap_or_run (table->slots, table->n_slots * sizeof *slots);
+    if (old[i].address != 0 && old[i].size != SIZE_FREED)
+      *slot_find (slots, n_new, old[i].address) = old[i];
+  *n_unneeded = table->n_slots;
   table->slots = slots;
   table->n_slots = n_new;
   table->n_used = table->n_live;
+  return old;
+}
+
+/* Gives slots back.  Not under the lock, because a page source of the program
+ * may be called. */
+static void
+slots_free (Slot *slots, size_t n_slots)
+{
+  if (slots == NULL)
+    return;
+  sli_unlock (&registry.lock);
+  sli_meta_unmap_or_run (slots, n_slots * sizeof *slots);
+  sli_lock (&registry.lock);
+}
+
+/* Gives a table n_new slots; false: no memory.  Releases the lock meanwhile,
+ * so another thread may have changed the table, and the caller looks again. */
+static bool
+table_resize (Table *table, size_t n_new)
+{
+  Slot *slots;
+  size_t n_unneeded;
+
+  assert_held (&registry.lock);
+  sli_unlock (&registry.lock);
+  slots = sli_meta_map_or_run (n_new * sizeof *slots);
+  sli_lock (&registry.lock);
+  if (slots == NULL)
+    return false;
+  slots = table_move (table, slots, n_new, &n_unneeded);
+  slots_free (slots, n_unneeded);
   return true;
 }
 
@@ -135,8 +171,7 @@ slot_remove (Table *table, size_t hole)
 static bool
 table_has_room (const Table *table)
 {
-  return table->n_slots != 0
-         && (table->n_used + 1) * 4 <= table->n_slots * 3;
+  return slots_suffice (table->n_slots, table->n_used);
 }
 
 /* Forgets the freed blocks, where there is no memory for a new table.  What
@@ -162,12 +197,15 @@ table_reserve (Table *table)
   assert_held (&registry.lock);
   assert_here (table->n_live <= table->n_used);
   assert_here (table->n_used <= table->n_slots);
-  if (table_has_room (table))
-    return true;
-  n_new = table->n_slots == 0                    ? SLOTS_INITIAL
-          : table->n_live * 2 >= table->n_slots ? table->n_slots * 2
-                                                 : table->n_slots;
-  return table_resize (table, n_new) || table_drop_freed (table);
+  while (!table_has_room (table))
+    {
+      n_new = table->n_slots == 0                    ? SLOTS_INITIAL
+              : table->n_live * 2 >= table->n_slots ? table->n_slots * 2
+                                                     : table->n_slots;
+      if (!table_resize (table, n_new))
+        return table_drop_freed (table);
+    }
+  return true;
 }
 
 /* Shrinks a table to what its live blocks need.  The smallest one stays, and
@@ -176,6 +214,7 @@ static void
 table_trim (Table *table)
 {
   size_t n_new = SLOTS_INITIAL;
+  Table old = *table;
 
   assert_held (&registry.lock);
   while (n_new < table->n_live * 2)
@@ -187,8 +226,8 @@ table_trim (Table *table)
       table_resize (table, n_new);
       return;
     }
-  sli_meta_unmap_or_run (table->slots, table->n_slots * sizeof (Slot));
   *table = (Table){ NULL, 0, 0, 0 };
+  slots_free (old.slots, old.n_slots);
 }
 
 COLD void
@@ -394,7 +433,9 @@ sli_block_check_remove_at (const void *block, size_t size,
   sli_diag_misuse (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
                    operation,
                    &(BlockFacts){ .address = block,
-                                  .given_bytes = size,
+                                  .given_bytes = size == BLOCK_CHECK_ANY_SIZE
+                                                     ? DIAG_SIZE_UNKNOWN
+                                                     : size,
                                   .real_bytes = real_bytes,
                                   .sites = sli_block_check_sites (block) });
 }
