@@ -327,8 +327,8 @@ SLICE_API void slice_free_unsized (void *block);
  *                NULLs are skipped.  The array is not changed.
  *
  * Errors: a pointer that is no live block ends the program at once.  (In the
- *   default mode one that was freed and still lies in a magazine is not told
- *   from a live one.)
+ *   default mode one that was freed and still lies in a magazine counts as
+ *   live.)
  * Threads: any, not only the ones that allocated.
  * Cost: one atomic operation for all blocks in a row that share a word of 64
  *   chunks in their slab's bitmap; a lock only to set the first or the last

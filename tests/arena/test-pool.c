@@ -656,7 +656,7 @@ free_twice (size_t size, unsigned flags, int n_between)
 
 /* By default a second free is found when the addresses leave the stack. */
 static void
-free_many_twice (void)
+free_all_twice (bool is_downwards)
 {
   enum
   {
@@ -667,27 +667,21 @@ free_many_twice (void)
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   slice_pool_alloc (pool);
-  slice_pool_free (pool, objects[7]);
+  slice_pool_free (pool, objects[is_downwards ? N - 9 : 7]);
   for (int i = 0; i < N; i++)
-    slice_pool_free (pool, objects[i]);
+    slice_pool_free (pool, objects[is_downwards ? N - 1 - i : i]);
 }
 
-/* The same downwards. */
+static void
+free_many_twice (void)
+{
+  free_all_twice (false);
+}
+
 static void
 free_down_twice (void)
 {
-  enum
-  {
-    N = 5000
-  };
-  static void *objects[N];
-  SlicePool *pool = slice_pool_new_plain (24);
-  for (int i = 0; i < N; i++)
-    objects[i] = slice_pool_alloc (pool);
-  slice_pool_alloc (pool);
-  slice_pool_free (pool, objects[N - 9]);
-  for (int i = N - 1; i >= 0; i--)
-    slice_pool_free (pool, objects[i]);
+  free_all_twice (true);
 }
 
 /* An address in a row with the last objects of a block, behind them. */
