@@ -85,6 +85,7 @@ test_begins_after_use (void)
 {
   void *early = slice_alloc (40);
   SliceLinear *linear = slice_linear_new (NULL);
+  slice_pool_destroy (slice_pool_new_plain (24));
   void *root = ralloc_context (NULL);
 
   use_slices ();
@@ -502,8 +503,7 @@ test_own_elsewhere (void)
 static void
 test_pool_tells_each (void)
 {
-  SlicePoolOptions options = { .object_bytes = 24 };
-  SlicePool *pool = slice_pool_new (&options);
+  SlicePool *pool = slice_pool_new_plain (24);
   void *last = NULL;
 
   forget ();

@@ -11,6 +11,10 @@
 
 #include <slice/arena.h>
 
+#include "base/trace.h"
+#include "port/annotate.h"
+#include "port/compiler.h"
+
 enum
 {
   /* The bytes that a checking mode may put around a block.  A block that is a
@@ -39,6 +43,39 @@ size_t sli_options_embedded (const SliceArenaOptions *options,
 /* Returns true if the limit allows what an empty arena holds; false with errno
  * EINVAL. */
 bool sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes);
+
+/* A copy of an arena as its making left it, from which others are made. */
+typedef enum
+{
+  PRISTINE_NONE = 0,
+  PRISTINE_BUSY, /* a thread is writing it */
+  PRISTINE_KEPT
+} PristineState;
+
+/* Returns true to the one thread that may write it. */
+static inline bool
+sli_pristine_begin (int *state)
+{
+  int none = PRISTINE_NONE;
+  return __atomic_compare_exchange_n (state, &none, PRISTINE_BUSY, false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static inline void
+sli_pristine_end (int *state, const void *copy, size_t bytes)
+{
+  sli_annotate_published (state, sizeof *state);
+  sli_annotate_published (copy, bytes);
+  STORE_RELEASE (state, PRISTINE_KEPT);
+}
+
+/* Returns true if it may be copied now.  It does not suit an arena that the
+ * hooks see. */
+static inline bool
+sli_pristine_is_kept (const int *state)
+{
+  return LOAD_ACQUIRE (state) == PRISTINE_KEPT && !trace_is_on ();
+}
 
 /* Returns true if one of the options `checked', `hardened' and `debug' is set.
  * Remembers the result. */

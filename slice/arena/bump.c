@@ -66,17 +66,6 @@ sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
 }
 
 void
-sli_bump_hide (Bump *bump)
-{
-  if (!bump->is_hidden)
-    bump->at = bump->head.next;
-  bump->is_hidden = true;
-  bump->head.next = (char *) bump;
-  bump->head.end = (char *) bump;
-  bump->head.low = (char *) bump;
-}
-
-void
 sli_bump_fini (Bump *bump)
 {
   if (bump->chain.is_traced)
@@ -85,7 +74,8 @@ sli_bump_fini (Bump *bump)
   bump->head.growing = NULL;
   bump->head.growing_end = NULL;
   bump->kind = ARENA_DEAD;
-  sli_chain_fini (&bump->chain);
+  if (!sli_chain_is_bare (&bump->chain))
+    sli_chain_fini (&bump->chain);
 }
 
 /* An arena without a block stays hidden, as it has nothing to allocate from or
@@ -109,12 +99,10 @@ sli_bump_enter (Bump *bump, int32_t index, char *at)
   assert_here (at >= block.start && at <= end);
   assert_here (bump->kind != ARENA_DEAD);
   bump->current = index;
-  bump->block_end = end;
   bump->at = at;
-  bump->is_hidden = bump->is_always_hidden;
-  bump->head.next = bump->is_hidden ? (char *) bump : at;
-  bump->head.end = bump->is_hidden ? (char *) bump : end;
-  bump->head.low = (char *) bump;
+  sli_bump_show (bump, at, end);
+  if (UNLIKELY (bump->is_always_hidden))
+    sli_bump_hide (bump);
 }
 
 size_t

@@ -83,8 +83,28 @@ sli_bump_set_at (Bump *bump, char *at)
 /* Makes a block the current one, with the next object at `at'. */
 void sli_bump_enter (Bump *bump, int32_t index, char *at);
 
+/* Shows the current block, which ends at `end', to the inline code. */
+static inline void
+sli_bump_show (Bump *bump, char *at, char *end)
+{
+  bump->block_end = end;
+  bump->is_hidden = false;
+  bump->head.next = at;
+  bump->head.end = end;
+  bump->head.low = (char *) bump;
+}
+
 /* Hides the current block from the inline code, and shows it again. */
-void sli_bump_hide (Bump *bump);
+static inline void
+sli_bump_hide (Bump *bump)
+{
+  if (!bump->is_hidden)
+    bump->at = bump->head.next;
+  bump->is_hidden = true;
+  bump->head.next = (char *) bump;
+  bump->head.end = (char *) bump;
+  bump->head.low = (char *) bump;
+}
 void sli_bump_unhide (Bump *bump);
 
 /* Ends the arena and frees its blocks.  Every further call takes the slow path

@@ -111,6 +111,44 @@ test_growth (void)
   slice_linear_destroy (linear);
 }
 
+/* The address of an object, from the arena on. */
+static size_t
+offset_in (const SliceLinear *linear, const void *object)
+{
+  return (size_t) ((const char *) object - (const char *) linear);
+}
+
+/* The library copies an arena with the default options.  So all of them are
+ * like one that is made from its options, whatever was done with the first. */
+static void
+test_all_alike (void)
+{
+  SliceArenaOptions defaults = { 0 };
+  for (int i = 0; i < 5; i++)
+    {
+      SliceLinear *asked = slice_linear_new (&defaults);
+      SliceLinear *copy = slice_linear_new (NULL);
+      for (size_t size = 1; size < 4000; size += 1 + size / 2)
+        {
+          SliceArenaStats stats[2];
+          char *object = slice_linear_alloc (copy, size);
+          void *expected = slice_linear_alloc (asked, size);
+          memset (object, 1, size);
+          slice_linear_get_stats (copy, &stats[0]);
+          slice_linear_get_stats (asked, &stats[1]);
+          g_assert_cmpmem (&stats[0], sizeof *stats, &stats[1],
+                           sizeof *stats);
+          assert_stats_add_up (&stats[0]);
+          g_assert_true (slice_linear_owns (copy, object));
+          if (stats[0].n_blocks == 1)
+            g_assert_cmpuint (offset_in (copy, object), ==,
+                              offset_in (asked, expected));
+        }
+      slice_linear_destroy (copy);
+      slice_linear_destroy (asked);
+    }
+}
+
 /* A thousand arenas of 1.5 KB each. */
 static void
 test_small_arenas (void)
@@ -1306,6 +1344,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/linear/all-alike", test_all_alike);
   g_test_add_func ("/slice/linear/alignment", test_alignment);
   g_test_add_func ("/slice/linear/size-zero", test_size_zero);
   g_test_add_func ("/slice/linear/overflow", test_overflow);

@@ -15,6 +15,44 @@ pool_new (size_t object_bytes, unsigned flags)
   return slice_pool_new (&options);
 }
 
+/* --- making --------------------------------------------------------------- */
+
+/* The library copies plain pools.  So a pool of any size is like one that is
+ * made from its options, whatever was done with the first. */
+static void
+test_all_alike (void)
+{
+  for (size_t size = 1; size < 700; size += 1 + size / 20)
+    {
+      SlicePool *asked = pool_new (size, 0);
+      SlicePool *copy = slice_pool_new_plain (size);
+      g_assert_cmpuint (slice_pool_chunk_bytes (copy), ==,
+                        slice_pool_chunk_bytes (asked));
+      for (int i = 0; i < 100; i++)
+        {
+          SliceArenaStats stats[2];
+          char *object = slice_pool_alloc (copy);
+          char *expected = slice_pool_alloc (asked);
+          memset (object, 1, size);
+          slice_pool_get_stats (copy, &stats[0]);
+          slice_pool_get_stats (asked, &stats[1]);
+          g_assert_cmpmem (&stats[0], sizeof *stats, &stats[1],
+                           sizeof *stats);
+          assert_stats_add_up (&stats[0]);
+          if (stats[0].n_blocks == 1)
+            g_assert_cmpint (object - (char *) copy, ==,
+                             expected - (char *) asked);
+          if (i % 7 == 3)
+            {
+              slice_pool_free (copy, object);
+              slice_pool_free (asked, expected);
+            }
+        }
+      slice_pool_destroy (copy);
+      slice_pool_destroy (asked);
+    }
+}
+
 /* --- model --------------------------------------------------------------- */
 
 typedef struct
@@ -834,6 +872,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/pool/all-alike", test_all_alike);
   g_test_add_func ("/slice/pool/model", test_model);
   g_test_add_func ("/slice/pool/bytes-held", test_bytes_held);
   g_test_add_func ("/slice/pool/last-in-first-out", test_last_in_first_out);

@@ -535,30 +535,12 @@ pool_cut (SlicePool *pool)
   return first;
 }
 
-/* Returns true if a pool has only its embedded block, some of it not cut, and
- * nothing is free: most small pools never have more. */
-static inline bool
-only_cuts (const SlicePool *pool)
-{
-  return pool->stack_capacity == 0 && pool->chain.n_used == 0
-         && pool->cut_at != pool->cut_end && pool->spilt == NULL
-         && !pool->has_tracks;
-}
-
 /* Allocates an object from the bits, from the list or from a block that is not
  * cut to its end.  The stack is empty. */
 void *
 sli_pool_plain_alloc (SlicePool *pool)
 {
   void *object;
-  if (only_cuts (pool))
-    {
-      object = pool->cut_at;
-      pool->cut_at += pool->chunk_bytes;
-      pool->n_cut++;
-      assert_here (pool->head.limit == pool->head.bottom);
-      return object;
-    }
   if (pool->has_tracks)
     stack_refill (pool);
   if (pool->head.top != pool->head.bottom)

@@ -35,6 +35,23 @@ sli_pool_require (const SlicePool *pool)
   sli_arena_require (pool, pool->kind, ARENA_POOL);
 }
 
+static size_t
+pool_n_chunks_in (const SlicePool *pool, Block block)
+{
+  char *start = sli_align (block.start, pool->options.alignment);
+  char *end = block.start + sli_block_bytes (&block);
+  return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
+}
+
+/* Cuts chunks from a block from now on. */
+static void
+pool_enter (SlicePool *pool, Block block)
+{
+  pool->cut_at = sli_align (block.start, pool->options.alignment);
+  pool->cut_end
+      = pool->cut_at + pool_n_chunks_in (pool, block) * pool->chunk_bytes;
+}
+
 /* --- making and ending --------------------------------------------------- */
 
 size_t
@@ -128,11 +145,13 @@ sli_arena_pool_fini (void *memory)
     pool = sli_pool_locked_fini (pool);
   if (pool->is_traced)
     sli_pool_track_report_end (pool);
-  sli_pool_plain_fini (pool);
+  if (pool->stack_capacity != 0)
+    sli_pool_plain_fini (pool);
   if (pool->has_tracks)
     sli_pool_track_fini (pool);
   pool->kind = ARENA_DEAD;
-  sli_chain_fini (&pool->chain);
+  if (!sli_chain_is_bare (&pool->chain))
+    sli_chain_fini (&pool->chain);
 }
 
 static void
@@ -160,11 +179,58 @@ slice_pool_new (const SlicePoolOptions *given)
                         : NULL;
 }
 
+/* The first plain pool, before its first use.  Other plain pools are copies
+ * that differ in what follows from the size of their objects. */
+static SlicePool pristine;
+static int pristine_state; /* PristineState */
+
+/* Keeps it, unless another thread does so. */
+COLD static void
+pristine_keep (const SlicePool *pool)
+{
+  if (pool->is_tracked || !sli_pristine_begin (&pristine_state))
+    return;
+  pristine = *pool;
+  sli_pristine_end (&pristine_state, &pristine, sizeof pristine);
+}
+
+/* Two copies, as the compiler makes a single large one with a slow string
+ * instruction. */
+static inline void
+pristine_copy (SlicePool *pool)
+{
+  memcpy (pool, &pristine, offsetof (SlicePool, chain));
+  pool->chain = pristine.chain;
+}
+
+static SlicePool *
+pool_like_pristine (size_t object_bytes)
+{
+  SlicePool *pool = slice_try_alloc (NEW_BYTES);
+  if (pool == NULL)
+    return NULL;
+  pristine_copy (pool);
+  size_t alignment = sli_natural_alignment (object_bytes);
+  pool->handle = pool;
+  pool->options.object_bytes = object_bytes;
+  pool->options.alignment = alignment;
+  pool->chunk_bytes = align_up (sli_round8 (object_bytes), alignment);
+  pool->chain.embedded = (char *) pool + CONTROL_BYTES;
+  pool_enter (pool, sli_chain_block (&pool->chain, BLOCK_EMBEDDED));
+  return pool;
+}
+
 SlicePool *
 slice_pool_new_plain (size_t object_bytes)
 {
   SlicePoolOptions options = { .object_bytes = object_bytes };
-  return slice_pool_new (&options);
+  if (LIKELY (object_bytes - 1 < OBJECT_BYTES_MAX
+              && sli_pristine_is_kept (&pristine_state)))
+    return pool_like_pristine (object_bytes);
+  SlicePool *pool = slice_pool_new (&options);
+  if (pool != NULL)
+    pristine_keep (pool);
+  return pool;
 }
 
 void
@@ -183,23 +249,6 @@ slice_pool_destroy (SlicePool *pool)
 }
 
 /* --- blocks -------------------------------------------------------------- */
-
-static size_t
-pool_n_chunks_in (const SlicePool *pool, Block block)
-{
-  char *start = sli_align (block.start, pool->options.alignment);
-  char *end = block.start + sli_block_bytes (&block);
-  return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
-}
-
-/* Cuts chunks from a block from now on. */
-static void
-pool_enter (SlicePool *pool, Block block)
-{
-  pool->cut_at = sli_align (block.start, pool->options.alignment);
-  pool->cut_end
-      = pool->cut_at + pool_n_chunks_in (pool, block) * pool->chunk_bytes;
-}
 
 bool
 sli_pool_push_block (SlicePool *pool)
@@ -248,6 +297,8 @@ sli_pool_start_over (SlicePool *pool)
 void *
 slice_pool_alloc_slow_v1 (SlicePool *pool)
 {
+  if (LIKELY (pool->kind == ARENA_POOL) && sli_pool_only_cuts (pool))
+    return sli_pool_cut_one (pool);
   if (sli_pool_is_locked (pool))
     return sli_pool_locked_alloc (pool);
   sli_pool_require (pool);

@@ -171,6 +171,27 @@ sli_pool_n_stacked (const SlicePool *pool)
   return (size_t) (pool->head.top - pool->head.bottom) / sizeof (void *);
 }
 
+/* Returns true if a pool has only its embedded block, some of it not cut, and
+ * nothing is free: most small pools never have more. */
+static inline bool
+sli_pool_only_cuts (const SlicePool *pool)
+{
+  return pool->stack_capacity == 0 && pool->chain.n_used == 0
+         && pool->cut_at != pool->cut_end && pool->spilt == NULL
+         && !pool->has_tracks;
+}
+
+/* Allocates an object of such a pool. */
+static inline void *
+sli_pool_cut_one (SlicePool *pool)
+{
+  char *object = pool->cut_at;
+  pool->cut_at = object + pool->chunk_bytes;
+  pool->n_cut++;
+  assert_here (pool->head.limit == pool->head.bottom);
+  return object;
+}
+
 /* Sets an empty stack without memory. */
 void sli_pool_no_stack (SlicePoolV1 *head);
 void sli_pool_plain_init (SlicePool *pool);

@@ -167,6 +167,14 @@ void sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to);
 /* Empties the chain and trims it. */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
 
+/* Returns true for a chain that has nothing to return: it never had more than
+ * its embedded block. */
+static inline bool
+sli_chain_is_bare (const BlockChain *chain)
+{
+  return chain->capacity == 0 && !chain->is_annotated;
+}
+
 /* Returns all blocks and the table. */
 void sli_chain_fini (BlockChain *chain);
 
