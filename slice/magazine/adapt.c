@@ -36,7 +36,7 @@ enum
   SIZE_REMOTE_MAX = 1,
   /* The most magazines that are consolidated between two ticks, and in one
    * call. */
-  CONSOLIDATED_MAX = 256,
+  CONSOLIDATED_MAX = 4096,
   CONSOLIDATED_AT_ONCE = 64
 };
 
