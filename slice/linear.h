@@ -275,6 +275,14 @@ SLICE_API bool slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
 SLICE_API void *slice_linear_finish_slow_v1 (SliceLinear *linear,
                                              size_t *size);
 
+/* True if `size` bytes fit between two addresses, the second one not below the
+ * first.  For a small constant a sum is shorter than a difference.  It does not
+ * overflow, as no object ends in the last page of all addresses. */
+#define SLICE_FITS_V1(start, end, size)                                       \
+  (__builtin_constant_p (size) && (size) - 1 < (size_t) 4095                  \
+       ? (uintptr_t) (start) + (size) <= (uintptr_t) (end)                    \
+       : (size) - 1 < (size_t) ((end) - (start)))
+
 /** Not for callers: starts a growing object at the end of the current block, if
  * that has space for `size` bytes; else NULL.  The block looks full then, and
  * `low` is NULL. */
@@ -283,15 +291,20 @@ SLICE_ARENA_INLINE char *slice_linear_begin_v1 (SliceBumpV1 *bump,
 SLICE_ARENA_INLINE char *
 slice_linear_begin_v1 (SliceBumpV1 *bump, size_t size)
 {
-  char *start = bump->next + (-(uintptr_t) bump->next & 15);
+  char *start = (char *) (((uintptr_t) bump->next + 15) & ~(uintptr_t) 15);
   ptrdiff_t space = (ptrdiff_t) ((uintptr_t) bump->end - (uintptr_t) start);
-  if (SLICE_LIKELY (size - 1 < (size_t) PTRDIFF_MAX
-                    && (ptrdiff_t) size <= space))
+  bool fits = __builtin_constant_p (size) && size - 1 < 4095
+                  ? SLICE_FITS_V1 (start, bump->end, size)
+                  : size - 1 < (size_t) PTRDIFF_MAX
+                        && (ptrdiff_t) size <= space;
+  if (SLICE_LIKELY (fits))
     {
       bump->growing_end = bump->end;
       bump->next = start;
       bump->end = start;
       bump->low = NULL;
+      if (start == NULL)
+        __builtin_unreachable ();
       return start;
     }
   return NULL;
@@ -315,7 +328,7 @@ slice_linear_grow (SliceLinear *linear, size_t size, const void *source)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
   char *place = bump->growing;
-  if (!SLICE_LIKELY (size - 1 < (size_t) (bump->growing_end - place)))
+  if (!SLICE_LIKELY (SLICE_FITS_V1 (place, bump->growing_end, size)))
     {
       place = slice_linear_begin_v1 (bump, size);
       if (place == NULL)
@@ -334,13 +347,18 @@ slice_linear_grow_char (SliceLinear *linear, char c)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
   char *place = bump->growing;
-  if (SLICE_LIKELY (place != bump->growing_end))
+  if (!SLICE_LIKELY (place != bump->growing_end))
     {
-      *place = c;
-      bump->growing = place + 1;
-      return true;
+      place = slice_linear_begin_v1 (bump, 1);
+      if (place == NULL)
+        {
+          char copy = c; /* only this one is in memory */
+          return slice_linear_grow_slow_v1 (linear, 1, &copy);
+        }
     }
-  return slice_linear_grow (linear, 1, &c);
+  *place = c;
+  bump->growing = place + 1;
+  return true;
 }
 
 /** Removes `size` bytes from the growing object's end; more bytes than it has
@@ -365,12 +383,13 @@ slice_linear_finish (SliceLinear *linear, size_t *size)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
   char *object = bump->next;
-  if (SLICE_LIKELY (bump->low == NULL && bump->growing != object))
+  /* An object that the inline code has started has a byte at least. */
+  if (SLICE_LIKELY (bump->low == NULL))
     {
-      size_t n = (size_t) (bump->growing - object);
+      char *end = bump->growing;
       if (size != NULL)
-        *size = n;
-      bump->next = object + ((n + 7) & ~(size_t) 7);
+        *size = (size_t) (end - object);
+      bump->next = (char *) (((uintptr_t) end + 7) & ~(uintptr_t) 7);
       bump->end = bump->growing_end;
       bump->low = (char *) bump;
       bump->growing = NULL;
