@@ -299,7 +299,7 @@ SLICE_ARENA_INLINE void *
 slice_bump_take_aligned_v1 (SliceBumpV1 *bump, size_t alignment, size_t size)
 {
   size_t mask = (alignment - 1) | 7;
-  char *object = bump->next + (-(uintptr_t) bump->next & mask);
+  char *object = (char *) (((uintptr_t) bump->next + mask) & ~mask);
   ptrdiff_t space = (ptrdiff_t) ((uintptr_t) bump->end - (uintptr_t) object);
   if (SLICE_LIKELY (size - 1 < (size_t) PTRDIFF_MAX
                     && (ptrdiff_t) size <= space))

@@ -215,19 +215,11 @@ linear_next_bytes (const BlockChain *chain, size_t need)
   return need <= SHARED_BYTES_MAX && 4 * need > bytes ? 4 * need : bytes;
 }
 
-void *
-sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
+/* Adds an object that does not fit the current block. */
+static void *
+linear_add_beyond (SliceLinear *linear, size_t alignment, size_t size)
 {
   Bump *bump = &linear->bump;
-  if (size > SIZE_MAX / 4)
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  size = size + (size == 0);
-  void *object = sli_bump_alloc (bump, alignment, size);
-  if (object != NULL)
-    return object;
   /* Blocks are aligned to 16 by themselves. */
   size_t need = sli_round8 (size) + sli_bump_gap (bump)
                 + (alignment > 16 ? alignment : 0);
@@ -241,11 +233,34 @@ sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
 }
 
 void *
+sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
+{
+  if (size > SIZE_MAX / 4)
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
+  size = size + (size == 0);
+  void *object = sli_bump_alloc (&linear->bump, alignment, size);
+  return object != NULL ? object : linear_add_beyond (linear, alignment, size);
+}
+
+/* Adds an object for the inline code.  If that has seen the block, the object
+ * does not fit. */
+static void *
+linear_add_slow (SliceLinear *linear, size_t alignment, size_t size)
+{
+  if (LIKELY (!linear->bump.is_hidden && size - 1 < SIZE_MAX / 4))
+    return linear_add_beyond (linear, alignment, size);
+  return sli_arena_linear_add (linear, alignment, size);
+}
+
+void *
 slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size)
 {
   linear_checked (linear);
   sli_arena_linear_require_still (linear);
-  return sli_arena_linear_add (linear, sli_natural_alignment (size), size);
+  return linear_add_slow (linear, sli_natural_alignment (size), size);
 }
 
 void *
@@ -263,8 +278,7 @@ slice_linear_alloc_aligned_slow_v1 (SliceLinear *linear, size_t alignment,
 {
   linear_checked (linear);
   sli_arena_linear_require_still (linear);
-  return sli_arena_linear_add (linear, sli_require_alignment (alignment),
-                               size);
+  return linear_add_slow (linear, sli_require_alignment (alignment), size);
 }
 
 void *

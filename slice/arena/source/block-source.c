@@ -110,8 +110,9 @@ table_insert (BlockChain *chain, Block block)
 {
   Block *slot = chain->table + chain->n_used;
   assert_here (chain->n_blocks < chain->capacity);
-  memmove (slot + 1, slot,
-           (chain->n_blocks - chain->n_used) * sizeof (Block));
+  if (chain->n_blocks != chain->n_used)
+    memmove (slot + 1, slot,
+             (chain->n_blocks - chain->n_used) * sizeof (Block));
   *slot = block;
   chain->n_used++;
   chain->n_blocks++;
@@ -125,7 +126,8 @@ table_remove (BlockChain *chain, uint32_t index)
   Block block = *slot;
   assert_here (index < chain->n_blocks);
   chain->n_blocks--;
-  memmove (slot, slot + 1, (chain->n_blocks - index) * sizeof (Block));
+  if (index != chain->n_blocks)
+    memmove (slot, slot + 1, (chain->n_blocks - index) * sizeof (Block));
   return block;
 }
 
