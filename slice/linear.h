@@ -147,14 +147,17 @@ SLICE_API void *slice_linear_alloc_aligned_n (SliceLinear *linear,
                                               size_t size)
     SLICE_ATTR_ALLOC_SIZE2 (3, 4);
 
-/** Adds a copy of `size` bytes; source may be NULL only if size is 0. */
+/** Adds a copy of `size` bytes.  A source that is NULL gives NULL, unless size
+ * is 0. */
 SLICE_ARENA_INLINE void *slice_linear_copy (SliceLinear *linear, size_t size,
                                             const void *source)
     SLICE_ATTR_ALLOC_SIZE (2);
 SLICE_ARENA_INLINE void *
 slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
 {
-  void *object = slice_linear_alloc (linear, size);
+  void *object = SLICE_LIKELY (source != NULL || size == 0)
+                     ? slice_linear_alloc (linear, size)
+                     : NULL;
   if (SLICE_LIKELY (object != NULL) && size > 0)
     memcpy (object, source, size);
   return object;

@@ -134,7 +134,7 @@ SLICE_API void *ralloc_linear_realloc (void *linear, void *old,
  * reallocated in `linear`, in place if it is the last object. */
 SLICE_API char *ralloc_linear_strdup (void *linear, const char *str)
     SLICE_ATTR_MALLOC;
-/** A copy of n bytes. */
+/** A copy of n bytes; as ralloc_memdup(). */
 SLICE_API void *ralloc_linear_memdup (void *linear, const void *mem, size_t n)
     SLICE_ATTR_ALLOC_SIZE (3);
 /** As ralloc_asprintf(). */

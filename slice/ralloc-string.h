@@ -43,7 +43,8 @@ SLICE_API bool ralloc_strcat (char **dest, const char *str);
 /** As ralloc_strcat(), at most n bytes of str. */
 SLICE_API bool ralloc_strncat (char **dest, const char *str, size_t n);
 /** As ralloc_strcat() for known lengths: `existing_length` of *dest and
- * `str_size` bytes of str, none of which is looked at for a NUL.
+ * `str_size` bytes of str, none of which is looked at for a NUL; str may be
+ * NULL if str_size is 0.
  * Source: Mesa ralloc_str_append(). */
 SLICE_API bool ralloc_str_append (char **dest, const char *str,
                                   size_t existing_length, size_t str_size);

@@ -253,9 +253,12 @@ SLICE_API void *rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
 /** Copies memory into a new node.
  *
  * @param ctx   as ralloc_size()
- * @param mem   what to copy; may be NULL only if n is 0
- * @param n     bytes
+ * @param mem   what to copy; NULL gives NULL, unless n is 0
+ * @param n     bytes; 0 gives a node of no bytes
  * @return      the copy, or NULL with errno ENOMEM
+ *
+ * (Mesa's function crashes where mem is NULL; ralloc_strdup() and GLib's
+ * g_memdup2() return NULL, too.)
  *
  * Source: Mesa ralloc_memdup().
  */

@@ -230,7 +230,7 @@ SLICE_INLINE void *slice_try_alloc0 (size_t size) SLICE_ATTR_MALLOC
 /** Allocates a block and copies into it.
  *
  * @param size    bytes; 0 gives NULL
- * @param source  what to copy; may be NULL only if size is 0
+ * @param source  what to copy; NULL gives NULL, as g_memdup2() does
  * @return        the block
  *
  * In C++ what `source` points to must be trivially copyable.
@@ -442,7 +442,7 @@ slice_try_alloc0 (size_t size)
 SLICE_INLINE void *
 slice_copy (size_t size, const void *source)
 {
-  void *block = slice_alloc (size);
+  void *block = SLICE_LIKELY (source != NULL) ? slice_alloc (size) : NULL;
   if (SLICE_LIKELY (block != NULL))
     memcpy (block, source, size);
   return block;

@@ -151,11 +151,14 @@ nothing (void)
   {
   } Empty;
   Empty *empty;
+  const void *volatile null = NULL;
 
   g_assert_null (slice_alloc (0));
   g_assert_null (slice_alloc0 (0));
   g_assert_null (slice_try_alloc (0));
   g_assert_null (slice_copy (0, NULL));
+  g_assert_null (slice_copy (8, (const void *) null));
+  g_assert_null (slice_copy (100000, (const void *) null));
   g_assert_null (slice_alloc_n (0, 8));
   g_assert_null (slice_alloc_n (8, 0));
   g_assert_null (slice_alloc_n (0, third));

@@ -627,6 +627,29 @@ linear_append_null (void)
 }
 
 static void
+append_null (void)
+{
+  char *text = ralloc_strdup (NULL, "text");
+
+  ralloc_str_append (&text, NULL, 4, 1);
+}
+
+static void
+linear_print_to_null (void)
+{
+  ralloc_linear_asprintf_append (ralloc_linear_context (NULL), NULL, "%d", 1);
+}
+
+static void
+linear_rewrite_null (void)
+{
+  size_t start = 0;
+
+  ralloc_linear_asprintf_rewrite_tail (ralloc_linear_context (NULL), NULL,
+                                       &start, "%d", 1);
+}
+
+static void
 type_of_null (void)
 {
   ralloc_check_name_abort (NULL, "int", "here");
@@ -716,6 +739,12 @@ static const Misuse misuses[]
           "*error 210*ralloc_reference*", false },
         { "reference-from-null", reference_from_null,
           "*error 210*ralloc_reference*", false },
+        { "append-null", append_null, "*error 210*ralloc_str_append*",
+          false },
+        { "linear-print-to-null", linear_print_to_null,
+          "*error 210*ralloc_linear_vasprintf_append*", false },
+        { "linear-rewrite-null", linear_rewrite_null,
+          "*error 210*ralloc_linear_vasprintf_rewrite_tail*", false },
         { "linear-append-to-null", linear_append_to_null,
           "*error 210*ralloc_linear_strcat*", false },
         { "linear-append-null", linear_append_null,

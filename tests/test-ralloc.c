@@ -84,6 +84,33 @@ test_null_matrix (void)
   ralloc_free (root);
 }
 
+/* A copy of nothing is nothing, and no node. */
+static void
+test_copies_of_null (void)
+{
+  void *root = ralloc_context (NULL);
+  void *linear = ralloc_linear_context (root);
+  volatile size_t too_large = SIZE_MAX;
+  size_t n = ralloc_total_nodes (root);
+  const void *volatile null = NULL;
+  char *text;
+
+  g_assert_null (ralloc_memdup (root, null, 1));
+  g_assert_null (ralloc_memdup (root, null, 100000));
+  g_assert_null (ralloc_memdup (root, null, too_large));
+  g_assert_null (ralloc_memdup (NULL, null, 1));
+  g_assert_null (ralloc_strdup (root, null));
+  g_assert_null (ralloc_strndup (root, null, 1));
+  g_assert_null (ralloc_linear_memdup (linear, null, 1));
+  g_assert_null (ralloc_linear_memdup (linear, null, too_large));
+  g_assert_null (ralloc_linear_strdup (linear, null));
+  g_assert_cmpuint (ralloc_total_nodes (root), ==, n);
+  text = ralloc_strdup (root, "text");
+  g_assert_true (ralloc_str_append (&text, null, 4, 0));
+  g_assert_cmpstr (text, ==, "text");
+  ralloc_free (root);
+}
+
 static void
 test_alignments (void)
 {
@@ -636,6 +663,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/ralloc/large-tree-debug-blocks",
                   large_tree_debug_blocks);
   g_test_add_func ("/slice/ralloc/null-matrix", test_null_matrix);
+  g_test_add_func ("/slice/ralloc/copies-of-null", test_copies_of_null);
   g_test_add_func ("/slice/ralloc/alignment", test_alignments);
   g_test_add_func ("/slice/ralloc/zeroed", test_zeroed);
   g_test_add_func ("/slice/ralloc/zeroed-growth", test_zeroed_growth);

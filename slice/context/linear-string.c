@@ -21,7 +21,9 @@ enum
 CONTEXT_TEXT void *
 ralloc_linear_memdup (void *linear, const void *mem, size_t n)
 {
-  void *copy = ralloc_linear_alloc_child (linear, n);
+  void *copy = LIKELY (mem != NULL || n == 0)
+                   ? ralloc_linear_alloc_child (linear, n)
+                   : NULL;
 
   if (LIKELY (copy != NULL && n > 0))
     memcpy (copy, mem, n);
@@ -62,12 +64,14 @@ ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
                                       const char *fmt, va_list args)
 {
   char buffer[FORMAT_BUFFER_BYTES];
-  size_t from = *str != NULL ? *start : 0;
+  size_t from;
   char *tail = buffer;
   char *text = NULL;
   va_list again;
   int length;
 
+  sli_context_require_string (str, "ralloc_linear_vasprintf_rewrite_tail");
+  from = *str != NULL ? *start : 0;
   va_copy (again, args);
   length = vsnprintf (buffer, sizeof buffer, fmt, args);
   /* The text may be made from the string that it overwrites. */
@@ -130,8 +134,10 @@ bool
 ralloc_linear_vasprintf_append (void *linear, char **str, const char *fmt,
                                 va_list args)
 {
-  size_t start = *str != NULL ? strlen (*str) : 0;
+  size_t start;
 
+  sli_context_require_string (str, "ralloc_linear_vasprintf_append");
+  start = *str != NULL ? strlen (*str) : 0;
   return ralloc_linear_vasprintf_rewrite_tail (linear, str, &start, fmt,
                                                args);
 }
@@ -155,9 +161,9 @@ ralloc_linear_strcat (void *linear, char **dest, const char *str)
   size_t length;
   char *both;
 
-  if (UNLIKELY (dest == NULL || *dest == NULL || str == NULL))
-    sli_diag_abort (ERROR_NODE_NULL, "NULL where a string must be: %s",
-                    "ralloc_linear_strcat");
+  sli_context_require_string (dest, "ralloc_linear_strcat");
+  sli_context_require_string (*dest, "ralloc_linear_strcat");
+  sli_context_require_string (str, "ralloc_linear_strcat");
   existing = strlen (*dest);
   length = strlen (str);
   both = string_grow (linear, *dest, existing, length);

@@ -566,6 +566,8 @@ void sli_limit_set_listed_flags (void *top, bool limited);
 /* Formats a text of `length' bytes into a block of length + 1 bytes, which the
  * caller frees by slice_free1().  For texts that may be made from the string
  * that they are written to, before that string moves.  NULL: no memory. */
+/* Ends the program (210) if a pointer is NULL. */
+void sli_context_require_string (const void *pointer, const char *operation);
 char *sli_context_format (size_t length, const char *fmt, va_list args)
     SLICE_ATTR_PRINTF (2, 0);
 

@@ -179,7 +179,7 @@ g_slice_alloc0 (size_t block_size)
 void *
 g_slice_copy (size_t block_size, const void *mem_block)
 {
-  void *block = block_alloc (block_size);
+  void *block = mem_block != NULL ? block_alloc (block_size) : NULL;
 
   return block == NULL ? NULL : memcpy (block, mem_block, block_size);
 }

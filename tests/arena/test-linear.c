@@ -816,6 +816,11 @@ test_strings (void)
   char *text = slice_linear_strdup (linear, "one");
   g_assert_cmpstr (text, ==, "one");
   g_assert_null (slice_linear_strdup (linear, NULL));
+  g_assert_null (slice_linear_strndup (linear, NULL, 3));
+  const void *volatile null = NULL;
+  g_assert_null (slice_linear_copy (linear, 1, null));
+  g_assert_null (slice_linear_copy (linear, 100000, null));
+  g_assert_nonnull (slice_linear_copy (linear, 0, null));
   g_assert_cmpstr (slice_linear_strndup (linear, "onetwo", 3), ==, "one");
   g_assert_true (slice_linear_strcat (linear, &text, "two"));
   g_assert_cmpstr (text, ==, "onetwo");

@@ -121,9 +121,12 @@ is_filled (const char *bytes, gsize n, char with)
 static void
 test_sizes (void)
 {
+  const void *volatile null = NULL;
+
   g_assert_null (g_slice_alloc (0));
   g_assert_null (g_slice_alloc0 (0));
   g_assert_null (g_slice_copy (0, NULL));
+  g_assert_null (g_slice_copy (40, (const void *) null));
   for (gsize n = 1; n <= SIZE_LAST; n++)
     {
       char *dirty = g_slice_alloc (n), *zero, *copy;

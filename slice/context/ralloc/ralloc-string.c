@@ -21,8 +21,8 @@ enum
   FORMAT_BUFFER_BYTES = 256 /* on the stack: most texts are shorter */
 };
 
-static void
-require_string (const void *pointer, const char *operation)
+void
+sli_context_require_string (const void *pointer, const char *operation)
 {
   if (UNLIKELY (pointer == NULL))
     sli_diag_abort (ERROR_NODE_NULL, "NULL where a string must be: %s",
@@ -92,9 +92,9 @@ string_append (char **dest, const char *str, size_t existing, size_t length,
 CONTEXT_TEXT bool
 ralloc_strcat (char **dest, const char *str)
 {
-  require_string (dest, "ralloc_strcat");
+  sli_context_require_string (dest, "ralloc_strcat");
   sli_context_check (*dest, "ralloc_strcat");
-  require_string (str, "ralloc_strcat");
+  sli_context_require_string (str, "ralloc_strcat");
   return string_append (dest, str, strlen (*dest), strlen (str),
                         "ralloc_strcat");
 }
@@ -102,9 +102,9 @@ ralloc_strcat (char **dest, const char *str)
 bool
 ralloc_strncat (char **dest, const char *str, size_t n)
 {
-  require_string (dest, "ralloc_strncat");
+  sli_context_require_string (dest, "ralloc_strncat");
   sli_context_check (*dest, "ralloc_strncat");
-  require_string (str, "ralloc_strncat");
+  sli_context_require_string (str, "ralloc_strncat");
   return string_append (dest, str, strlen (*dest), strnlen (str, n),
                         "ralloc_strncat");
 }
@@ -113,7 +113,13 @@ bool
 ralloc_str_append (char **dest, const char *str, size_t existing_length,
                    size_t str_size)
 {
-  require_string (dest, "ralloc_str_append");
+  sli_context_require_string (dest, "ralloc_str_append");
+  if (UNLIKELY (str == NULL))
+    {
+      if (str_size > 0)
+        sli_context_require_string (str, "ralloc_str_append");
+      str = "";
+    }
   return string_append (dest, str, existing_length, str_size,
                         "ralloc_str_append");
 }
@@ -177,7 +183,7 @@ ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
   va_list again;
   int length;
 
-  require_string (str, "ralloc_vasprintf_rewrite_tail");
+  sli_context_require_string (str, "ralloc_vasprintf_rewrite_tail");
   if (UNLIKELY (*str == NULL))
     {
       *str = ralloc_vasprintf (NULL, fmt, args);
@@ -220,7 +226,7 @@ ralloc_vasprintf_append (char **str, const char *fmt, va_list args)
 {
   size_t start;
 
-  require_string (str, "ralloc_vasprintf_append");
+  sli_context_require_string (str, "ralloc_vasprintf_append");
   start = 0;
   if (*str != NULL)
     {

@@ -361,7 +361,7 @@ rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
 void *
 ralloc_memdup (const void *ctx, const void *mem, size_t n)
 {
-  void *copy = ralloc_size (ctx, n);
+  void *copy = LIKELY (mem != NULL || n == 0) ? ralloc_size (ctx, n) : NULL;
 
   if (LIKELY (copy != NULL && n > 0))
     memcpy (copy, mem, n);
