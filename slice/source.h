@@ -23,7 +23,9 @@ struct SliceSource
   const char *name;
 
   /** Gives `bytes` bytes (a multiple of the system's page size) at a multiple
-   * of `alignment` (a power of two, at least a page), or NULL. */
+   * of `alignment` (a power of two, at least a page), or NULL.  Memory that is
+   * not aligned or mapped, or that the slices have already, is refused with
+   * warning 132. */
   void *(*map) (const SliceSource *source, size_t bytes, size_t alignment);
 
   /** Returns a whole block that map() gave.  NULL: blocks are never returned

@@ -910,6 +910,7 @@ unmap_nowhere (const SliceSource *source G_GNUC_UNUSED, void *address,
   pages.n_unmaps++;
 }
 
+/* The second request is refused as the first is, and says nothing more. */
 static void
 use_lying_source (void)
 {
@@ -922,6 +923,8 @@ use_lying_source (void)
   begin ();
   g_assert_null (sli_page_alloc_run (1, &record, &is_zero));
   g_assert_cmpint (pages.n_unmaps, ==, 1);
+  g_assert_null (sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_cmpint (pages.n_unmaps, ==, 2);
 }
 
 static void
@@ -958,6 +961,83 @@ test_source_breaks_alignment (void)
                               "memory at 0x*1000 can't be used\n",
                               said));
   g_free (said);
+}
+
+/* Where the source returns memory the next time, from the start of the first
+ * extent on. */
+static char *first_start;
+static size_t again_offset;
+
+static void *
+map_again (const SliceSource *source, size_t bytes G_GNUC_UNUSED,
+           size_t alignment)
+{
+  if (first_start == NULL)
+    {
+      first_start = pages_map (source, 2 * EXTENT_BYTES, alignment);
+      return first_start + MIB (2);
+    }
+  return first_start + again_offset;
+}
+
+static void
+unmap_in_use (const SliceSource *source G_GNUC_UNUSED,
+              void *address G_GNUC_UNUSED, size_t bytes G_GNUC_UNUSED)
+{
+  pages.n_unmaps++;
+}
+
+/* Fills the first extent, which is small, and asks for more. */
+static void
+use_repeating_source (void)
+{
+  char *runs[64];
+  size_t n = 0;
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  pages_map = pages.source.map;
+  pages.source.map = map_again;
+  pages.source.unmap = unmap_in_use;
+  begin ();
+  while (n < G_N_ELEMENTS (runs)
+         && (runs[n] = sli_page_alloc_run (1, &record, &is_zero)) != NULL)
+    {
+      memset (runs[n], (int) n + 1, sli_page_granule_bytes ());
+      n++;
+    }
+  g_assert_cmpuint (n, >, 0);
+  g_assert_cmpuint (n, <, G_N_ELEMENTS (runs));
+  g_assert_null (sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_cmpint (pages.n_unmaps, ==, 0);
+  g_assert_cmpint (pages.n_advised, ==, 0);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < sli_page_granule_bytes (); j += 512)
+      g_assert_cmpint (runs[i][j], ==, (int) i + 1);
+  again_offset = EXTENT_BYTES + MIB (8); /* memory of its own */
+  g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
+}
+
+/* Memory that is in use already is reported once, and left alone: its start,
+ * what ends in it, and what is around it. */
+static void
+test_source_repeats (void)
+{
+  static const size_t offsets[] = { MIB (2), 0 };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (offsets); i++)
+    {
+      char *said;
+
+      again_offset = offsets[i];
+      said = test_said_by (use_repeating_source);
+      g_assert_true (
+          g_pattern_match_simple ("slice: warning 132: page source test: "
+                                  "memory at 0x* is in use already\n",
+                                  said));
+      g_free (said);
+    }
 }
 
 static bool
@@ -1385,6 +1465,7 @@ main (int argc, char **argv)
                   test_source_fails_at_once);
   test_add ("/slice/page/source-of-small-pieces",
             test_source_of_small_pieces);
+  test_add ("/slice/page/source-repeats", test_source_repeats);
   test_add ("/slice/page/source-breaks-alignment",
             test_source_breaks_alignment);
   test_add ("/slice/page/source-lies", test_source_lies);

@@ -285,6 +285,21 @@ sli_diag_warn (ErrorNumber number, const char *format, ...)
   line_say (&line, number);
 }
 
+void
+sli_diag_bad_source (BadSource cause, const void *source, const char *name,
+                     const void *memory)
+{
+  static const char *const texts[N_BAD_SOURCES]
+      = { [BAD_SOURCE_UNUSABLE] = "can't be used",
+          [BAD_SOURCE_IN_USE] = "is in use already" };
+  static const void *last[N_BAD_SOURCES];
+
+  if (__atomic_exchange_n (&last[cause], source, __ATOMIC_RELAXED) != source)
+    sli_diag_warn (ERROR_BAD_SOURCE, "page source %s: memory at %p %s",
+                   name != NULL ? name : "without a name", memory,
+                   texts[cause]);
+}
+
 static const char *
 misuse_text (ErrorNumber number)
 {

@@ -60,6 +60,18 @@ void sli_diag_rename (const char *alloc_name, const char *free_name);
 _Noreturn void sli_diag_broken (const char *file, int line,
                                 const char *condition);
 
+/* What is wrong with the memory that a page source returned. */
+typedef enum
+{
+  BAD_SOURCE_UNUSABLE, /* not aligned, or not mapped */
+  BAD_SOURCE_IN_USE,   /* given before, and not returned */
+  N_BAD_SOURCES
+} BadSource;
+
+/* Warns (132), once in a row for a source and a cause. */
+void sli_diag_bad_source (BadSource cause, const void *source,
+                          const char *name, const void *memory);
+
 /* Tests: called with each message instead of writing it; it may longjmp away
  * from a fatal one.  NULL: none. */
 typedef void (*DiagHook) (int number, const char *line);

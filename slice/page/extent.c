@@ -45,6 +45,44 @@ extent_is_usable (void *start, size_t bytes)
              || sli_os_is_mapped (start, bytes));
 }
 
+/* A source may return memory twice.  False: some of this is in an extent. */
+static bool
+extent_is_apart (const char *start, size_t bytes)
+{
+  assert_held (&sli_page.lock);
+  LINK_EACH (link, &sli_page.extents)
+    {
+      const Extent *extent = LINK_OWNER (link, Extent, link);
+
+      if ((uintptr_t) start < (uintptr_t) extent->start + extent->bytes
+          && (uintptr_t) extent->start < (uintptr_t) start + bytes)
+        return false;
+    }
+  return true;
+}
+
+/* Refuses memory of a program's own source; true: it can be used.  Memory that
+ * is in use is not returned to the source. */
+static bool
+extent_accept (const SliceSource *source, void *start, size_t bytes)
+{
+  bool is_apart;
+
+  if (UNLIKELY (!extent_is_usable (start, bytes)))
+    {
+      sli_diag_bad_source (BAD_SOURCE_UNUSABLE, source, source->name, start);
+      if (source->unmap != NULL)
+        TRACE_INTERNAL (source->unmap (source, start, bytes));
+      return false;
+    }
+  sli_lock (&sli_page.lock);
+  is_apart = extent_is_apart (start, bytes);
+  sli_unlock (&sli_page.lock);
+  if (UNLIKELY (!is_apart))
+    sli_diag_bad_source (BAD_SOURCE_IN_USE, source, source->name, start);
+  return is_apart;
+}
+
 /* Maps *bytes.  While the source has no memory, tries half as much, down to
  * least_bytes.  No lock is held. */
 static void *
@@ -59,17 +97,8 @@ extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
       if (start != NULL || *bytes / 2 < least_bytes)
         break;
     }
-  if (start == NULL)
+  if (start == NULL || !extent_accept (source, start, *bytes))
     return NULL;
-  if (UNLIKELY (!extent_is_usable (start, *bytes)))
-    {
-      sli_diag_warn (ERROR_BAD_SOURCE,
-                     "page source %s: memory at %p can't be used",
-                     source->name, start);
-      if (source->unmap != NULL)
-        TRACE_INTERNAL (source->unmap (source, start, *bytes));
-      return NULL;
-    }
   if (sli_annotate_is_on ())
     sli_annotate_extent (start, *bytes);
   *is_zeroed = source->is_zeroed
@@ -188,19 +217,28 @@ sli_extent_new (unsigned n_granules)
   /* Where the option wants no huge pages, advise the system so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
-  bool is_zeroed, is_wanted, can_unmap = sli_page.source->unmap != NULL;
+  bool is_zeroed, is_wanted, is_apart;
+  bool can_unmap = sli_page.source->unmap != NULL;
   void *start = extent_map (&bytes, least_bytes, &is_zeroed);
 
   if (start == NULL)
     return false;
   sli_os_advise_huge (start, bytes, huge);
   sli_lock (&sli_page.lock);
+  /* Another thread may have been given it since extent_accept(). */
+  is_apart = extent_is_apart (start, bytes);
   is_wanted = sli_page.unfinished == NULL;
-  if (is_wanted)
+  if (is_apart && is_wanted)
     extent_add (start, bytes, is_zeroed, huge);
-  else if (!can_unmap)
+  else if (is_apart && !can_unmap)
     extent_add_initialised (start, bytes, is_zeroed, huge);
   sli_unlock (&sli_page.lock);
+  if (UNLIKELY (!is_apart))
+    {
+      sli_diag_bad_source (BAD_SOURCE_IN_USE, sli_page.source,
+                           sli_page.source->name, start);
+      return false;
+    }
   if (!is_wanted && can_unmap)
     sli_extent_unmap (start, bytes);
   PROBE2 (page_map, start, bytes);

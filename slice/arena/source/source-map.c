@@ -50,10 +50,7 @@ memory_is_usable (void *start, size_t bytes, size_t alignment)
 COLD void
 sli_source_report (const SliceSource *source, const void *start)
 {
-  sli_diag_warn (ERROR_BAD_SOURCE,
-                 "page source %s: memory at %p can't be used",
-                 source->name != NULL ? source->name : "without a name",
-                 start);
+  sli_diag_bad_source (BAD_SOURCE_UNUSABLE, source, source->name, start);
 }
 
 void *
