@@ -54,6 +54,12 @@ SLICE_API void slice_heap_free (void *block);
  */
 SLICE_API void slice_heap_free_sized (void *block, size_t size);
 
+/* The same two for libraries that take over other calls: messages name `call',
+ * which must stay. */
+SLICE_API void slice_heap_free_as_v1 (void *block, const char *call);
+SLICE_API void slice_heap_free_sized_as_v1 (void *block, size_t size,
+                                            const char *call);
+
 /** Allocates a block.
  *
  * @param size  bytes; 0 gives a block of its own, too

@@ -336,6 +336,10 @@ SLICE_API void slice_free_unsized (void *block);
  */
 SLICE_API void slice_free_bulk (size_t n, void *const *blocks);
 
+/* slice_free_bulk() of one block for libraries that take over other calls:
+ * messages name `call', which must stay. */
+SLICE_API void slice_free_as_v1 (void *block, const char *call);
+
 /* As slice_block_size(), even if the compiler knows the size of the block. */
 SLICE_API size_t slice_block_size_v1 (const void *block);
 

@@ -117,6 +117,25 @@ death_twice (void)
 }
 
 static void
+death_sized (void)
+{
+  free_small_twice ("slice_heap_free_sized");
+  slice_heap_free_sized (sink, 100);
+}
+
+static void
+death_wrong_size (void)
+{
+  test_options ("checked");
+  sink = slice_heap_alloc (100);
+  test_will_die ("slice: error 103: slice_heap_free_sized: block freed with a "
+                 "wrong size: block %p, given size 101, real size 100 "
+                 "[class 104, thread %u]",
+                 (void *) sink, test_thread_id ());
+  slice_heap_free_sized (sink, 101);
+}
+
+static void
 death_resize_freed (void)
 {
   free_small_twice ("slice_heap_realloc");
@@ -309,6 +328,8 @@ main (int argc, char **argv)
   if (!test_is_slow ()) /* a tool has every block */
     {
       test_add_death ("/slice/heap/death/twice", death_twice);
+      test_add_death ("/slice/heap/death/sized", death_sized);
+      test_add_death ("/slice/heap/death/wrong-size", death_wrong_size);
       test_add_death ("/slice/heap/death/resize-freed", death_resize_freed);
     }
   test_add_fresh ("/slice/heap/recurring", test_recurring);

@@ -103,6 +103,14 @@ slice_free_bulk (size_t n, void *const *blocks)
   bulk_free (n, blocks, "slice_free_bulk", CALL_SITE);
 }
 
+void
+slice_free_as_v1 (void *block, const char *call)
+{
+  if (trace_is_on ())
+    sli_trace_free (SLICE_TRACE_SLICE, block, 0);
+  bulk_free (1, &block, call, CALL_SITE);
+}
+
 /* Returns true if a block is malloc's and is freed like one of
  * slice_free_aligned().  With slabs these are the large or aligned blocks; in
  * the checking modes, those of them that are registered. */

@@ -276,7 +276,7 @@ sli_foreign_free (size_t size, void *block)
     {
       /* There is no GLib, so the block is invalid: the slab layer reports
        * it. */
-      slice_free_bulk (1, &block);
+      slice_free_as_v1 (block, "g_slice_free1");
       return;
     }
   COUNT_UP_SHARED (&foreign.n_to_glib, 1);
@@ -292,38 +292,44 @@ sli_foreign_count (uint64_t *n_to_glib, uint64_t *n_from_free)
 
 /* --- GLib frees one of our blocks ---------------------------------------- */
 
-/* free() does not know the size, and slice_free_bulk() needs none.  With the
+/* free() does not know the size, and slice_free_as_v1() needs none.  With the
  * heap in use the block may be libslice-malloc's. */
 COLD static void
-free_ours (void *block)
+free_ours (void *block, const char *call)
 {
   SliceHeapCounts heap;
 
   COUNT_UP_SHARED (&foreign.n_from_free, 1);
   slice_heap_count (&heap);
   if (heap.n_runs == 0)
-    slice_free_bulk (1, &block);
+    slice_free_as_v1 (block, call);
   else
-    slice_heap_free (block);
+    slice_heap_free_as_v1 (block, call);
 }
 
-void
-free (void *block)
+static inline void
+free_any (void *block, const char *call)
 {
   if (UNLIKELY (slice_is_ours (block)))
-    free_ours (block);
+    free_ours (block, call);
   else
     LOAD (&foreign.free_other) (block);
 }
 
 void
+free (void *block)
+{
+  free_any (block, "free");
+}
+
+void
 free_sized (void *block, size_t size UNUSED)
 {
-  free (block);
+  free_any (block, "free_sized");
 }
 
 void
 free_aligned_sized (void *block, size_t alignment UNUSED, size_t size UNUSED)
 {
-  free (block);
+  free_any (block, "free_aligned_sized");
 }

@@ -254,14 +254,14 @@ void
 free_sized (void *block, size_t size)
 {
   if (LIKELY (dropin_is_ready ()))
-    slice_heap_free_sized (block, size);
+    slice_heap_free_sized_as_v1 (block, size, "free_sized");
 }
 
 void
 free_aligned_sized (void *block, size_t alignment UNUSED, size_t size)
 {
   if (LIKELY (dropin_is_ready ()))
-    slice_heap_free_sized (block, size);
+    slice_heap_free_sized_as_v1 (block, size, "free_aligned_sized");
 }
 
 /* Old programs are linked to it. */

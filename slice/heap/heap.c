@@ -413,13 +413,25 @@ slice_heap_free (void *block)
     free_slow (block, heap.next->free_name, CALL_SITE);
 }
 
-void
-sli_heap_free_moved (void *block, const void *site)
+static void
+free_as (void *block, const char *operation, const void *site)
 {
   size_t class_index = chunk_class_near (block);
 
   if (UNLIKELY (class_index == 0 || !magazine_push (class_index, block)))
-    free_slow (block, heap.next->realloc_name, site);
+    free_slow (block, operation, site);
+}
+
+void
+slice_heap_free_as_v1 (void *block, const char *call)
+{
+  free_as (block, call, CALL_SITE);
+}
+
+void
+sli_heap_free_moved (void *block, const void *site)
+{
+  free_as (block, heap.next->realloc_name, site);
 }
 
 /* --- sizes --------------------------------------------------------------- */
@@ -467,9 +479,9 @@ slice_heap_bytes (const void *block)
 
 /* Checks the size given to free_sized() in the modes that know it. */
 static COLD void
-check_size (const void *block, size_t size, const void *site)
+check_size (const void *block, size_t size, const char *operation,
+            const void *site)
 {
-  const char *operation = heap.next->free_name;
   size_t bytes = sli_heap_block_bytes (block, operation, site);
 
   if (bytes != 0 && bytes != max_size (size, 1))
@@ -479,13 +491,26 @@ check_size (const void *block, size_t size, const void *site)
                                     .real_bytes = bytes });
 }
 
-void
-slice_heap_free_sized (void *block, size_t size)
+static inline void
+free_sized_as (void *block, size_t size, const char *operation,
+               const void *site)
 {
   if (UNLIKELY (sli_dispatch.path == PATH_CHECKING) && block != NULL
       && LOAD_ACQUIRE (&heap.ready))
-    check_size (block, size, CALL_SITE);
-  slice_heap_free (block);
+    check_size (block, size, operation, site);
+  free_as (block, operation, site);
+}
+
+void
+slice_heap_free_sized (void *block, size_t size)
+{
+  free_sized_as (block, size, "slice_heap_free_sized", CALL_SITE);
+}
+
+void
+slice_heap_free_sized_as_v1 (void *block, size_t size, const char *call)
+{
+  free_sized_as (block, size, call, CALL_SITE);
 }
 
 /* --- giving memory back -------------------------------------------------- */

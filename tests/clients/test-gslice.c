@@ -596,6 +596,80 @@ free_chain_twice (void)
   g_slice_free_chain (GSList, first, next);
 }
 
+/* C23's; our drop-in has them wherever it runs. */
+void free_sized (void *block, size_t size);
+void free_aligned_sized (void *block, size_t alignment, size_t size);
+
+static void
+free_by_free_twice (void)
+{
+  void *volatile block = g_slice_alloc (40);
+
+  free (block);
+  free (block);
+}
+
+static void
+free_sized_twice (void)
+{
+  void *volatile block = g_slice_alloc (40);
+
+  free (block);
+  free_sized (block, 40);
+}
+
+static void
+free_aligned_twice (void)
+{
+  void *volatile block = g_slice_alloc (40);
+
+  free (block);
+  free_aligned_sized (block, 16, 40);
+}
+
+/* Messages name the call that the program made. */
+static void
+misuse_by_free (const char *call, void (*act) (void))
+{
+  static const char *const modes[]
+      = { "SLICE_OPTIONS=", "SLICE_OPTIONS=checked",
+          "SLICE_OPTIONS=hardened", "SLICE_OPTIONS=debug" };
+  char *pattern;
+
+  if (g_test_subprocess ())
+    {
+      act ();
+      return;
+    }
+  pattern = g_strdup_printf ("slice: error 105: %s: block is free already*",
+                             call);
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      IN_CHILD (modes[i]);
+      g_test_trap_assert_failed ();
+      g_test_trap_assert_stderr (pattern);
+    }
+  g_free (pattern);
+}
+
+static void
+test_misuse_free (void)
+{
+  misuse_by_free ("free", free_by_free_twice);
+}
+
+static void
+test_misuse_free_sized (void)
+{
+  misuse_by_free ("free_sized", free_sized_twice);
+}
+
+static void
+test_misuse_free_aligned (void)
+{
+  misuse_by_free ("free_aligned_sized", free_aligned_twice);
+}
+
 static void
 test_misuse_twice (void)
 {
@@ -817,6 +891,10 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/gslice/environment", test_environment);
   g_test_add_func ("/slice/gslice/gc-friendly", test_gc_friendly);
   g_test_add_func ("/slice/gslice/misuse-twice", test_misuse_twice);
+  g_test_add_func ("/slice/gslice/misuse-free", test_misuse_free);
+  g_test_add_func ("/slice/gslice/misuse-free-sized", test_misuse_free_sized);
+  g_test_add_func ("/slice/gslice/misuse-free-aligned",
+                   test_misuse_free_aligned);
   g_test_add_func ("/slice/gslice/misuse-size", test_misuse_size);
   g_test_add_func ("/slice/gslice/misuse-large", test_misuse_large);
   g_test_add_func ("/slice/gslice/misuse-interior", test_misuse_interior);

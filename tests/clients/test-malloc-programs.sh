@@ -213,7 +213,7 @@ for mode in checked hardened debug; do
   misuse $mode overrun 1000000 "113: free: $behind"
   misuse $mode overrun-realloc 5000 "113: realloc: $behind"
   for size in 100 5000 100000 1000000; do
-    misuse $mode sized $size "103: free: block freed with a wrong size"
+    misuse $mode sized $size "103: free_sized: block freed with a wrong size"
   done
   misuse $mode stack 1 "102: free: not a block of this allocator"
   misuse $mode realloc-stack 100 "102: realloc: not a block of this allocator"

@@ -85,7 +85,7 @@ static void
 free_rest_or_slice (void *block)
 {
   if (slice_is_ours (block))
-    slice_heap_free (block);
+    slice_heap_free_as_v1 (block, "free");
   else
     LOAD (&sli_next.free) (block);
 }
