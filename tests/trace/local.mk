@@ -52,6 +52,7 @@ EXTRA_DIST += \
 	%D%/clients/applied-cxx.cc \
 	%D%/clients/applied-plugin.c \
 	%D%/clients/before-after.c \
+	%D%/clients/through.c \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \
 	%D%/clients/documents.c \

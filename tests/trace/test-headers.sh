@@ -62,4 +62,14 @@ do
   equal "$name" "$(awk '$NF == "work" { print $1, $2 }' "$work/out")" \
     "1000 1000"
 done
+
+# --- what one function allocates itself, and through the library ---
+for which in BEFORE AFTER
+do
+  $CC -O1 -g -D$which "$clients/through.c" -o "$work/$which" || exit 1
+  record "$work/$which.trace" "$work/$which"
+done
+"$trace" diff "$work/BEFORE.trace" "$work/AFTER.trace" > "$work/out"
+equal diff-own "$(awk '$NF == "main" { print $1, $2 }' "$work/out")" "3 2"
+equal diff-through "$(awk '$NF ~ /strdup/ { print $1, $2 }' "$work/out")" "0 5"
 finish

@@ -15,12 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The functions of a site and those inlined there, innermost first. */
+/* The library's function that a site calls, if any, its own functions and
+ * those inlined there, innermost first. */
 static char *
 chain_of (const JsonValue *site)
 {
   const JsonValue *frames = sli_json_get (site, "frames");
-  char *chain = sli_tool_text ("%s", "");
+  const JsonValue *through = sli_json_get (site, "through");
+  char *chain = sli_tool_text ("%s", through == NULL ? "" : through->text);
+  char *caller = strstr (chain, " called from ");
+  if (caller != NULL)
+    *caller = '\0'; /* its line changes with every build */
   for (size_t i = 0; frames != NULL && i < frames->n_items; i++)
     {
       const JsonValue *frame = &frames->items[i];
@@ -61,7 +66,8 @@ pair_compare (const void *a, const void *b)
   return left_gap > right_gap ? -1 : left_gap < right_gap;
 }
 
-/* Sites of one chain (several calls in one function) are added up. */
+/* Sites of one chain (several calls of one function in another) are added
+ * up. */
 static void
 pairs_add (Pairs *pairs, const JsonValue *document, int side)
 {

@@ -115,7 +115,7 @@ replays_put (const JsonValue *whole, FILE *file)
     {
       if (i == 0)
         fprintf (file, "\n%-24s %10s %12s\n", "replayed on", "ns/op",
-                 "peak bytes");
+                 "resident");
       fprintf (file, "%-24.24s %10.1f %12.0f\n",
                text_of (&whole->items[i], "backend"),
                sli_json_number (&whole->items[i], "nsec_per_op"),
