@@ -386,8 +386,8 @@ slice_linear_finish (SliceLinear *linear, size_t *size)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
   char *object = bump->next;
-  /* An object that the inline code has started has a byte at least. */
-  if (SLICE_LIKELY (bump->low == NULL))
+  /* Of an arena that has ended both may be 0. */
+  if (SLICE_LIKELY (bump->low == NULL && bump->growing != object))
     {
       char *end = bump->growing;
       if (size != NULL)
