@@ -35,13 +35,16 @@ enum
    * as many. */
   REFILL_MIN = 64,
 
+  /* How many addresses in random order move between two looks for a row. */
+  LOOK_STEP = 32,
+
   /* The most bytes of empty blocks that wait for the next objects. */
   SPARE_BYTES_MAX = MIB (1),
 
   /* The part of a block that is cut into chunks at a time: large enough to
-   * make the call rare, and so small that no page is touched long before its
-   * use. */
-  CUT_BYTES = 2048
+   * make the call rare, and so small that few chunks are on the stack when the
+   * program frees others. */
+  CUT_BYTES = 4096
 };
 
 /* Below the bottom of a stack of addresses is NULL, which equals no object
@@ -243,7 +246,7 @@ tracks_retire (SlicePool *pool)
   for (uint32_t i = pool->n_tracks; i > 0; i--)
     {
       const Track *track = &pool->tracks[i - 1];
-      if (track->n_free == track->n_chunks)
+      if (track->n_unset == 0)
         block_retire (pool, track);
     }
 }
@@ -378,14 +381,23 @@ run_flush (const SlicePool *pool, const Track *track, void *const *objects,
   return i;
 }
 
-/* The same in random order, in which a run has one address nearly always.
- * Stops before an address that has no place in the map, no bits, or the block
- * of the one before it.  A chunk of a block that the map does not lead to needs
- * no test of its own, as it has no index below n_bits.  Counts the blocks that
+/* Returns true if the first two of n addresses are neighbours. */
+static inline bool
+is_row (void *const *objects, size_t n, size_t chunk)
+{
+  if (n < 2)
+    return false;
+  uintptr_t step = (uintptr_t) objects[1] - (uintptr_t) objects[0];
+  return step == chunk || step == -chunk;
+}
+
+/* The same for addresses in random order, up to one that has no place in the
+ * map or no bits.  A chunk of a block that the map does not lead to needs no
+ * test of its own, as it has no index below n_bits.  Counts the blocks that
  * become empty. */
-static void **
-scattered_flush (const SlicePool *pool, void **next, void **end,
-                 size_t *n_empty)
+static inline void **
+scattered_flush_some (const SlicePool *pool, void **next, void **end,
+                      size_t *n_empty)
 {
   const uint32_t *map = pool->map.tracks;
   uintptr_t low = pool->map.low;
@@ -393,7 +405,6 @@ scattered_flush (const SlicePool *pool, void **next, void **end,
   size_t inverse = pool->chunk_inverse;
   unsigned shift = pool->chunk_shift;
   Track *tracks = pool->tracks;
-  const Track *last = NULL;
   for (; next < end; next++)
     {
       uintptr_t address = (uintptr_t) *next;
@@ -403,15 +414,32 @@ scattered_flush (const SlicePool *pool, void **next, void **end,
       Track *track = &tracks[map[page]];
       size_t index = sli_pool_index (address - (uintptr_t) track->start,
                                      inverse, shift);
-      if (index >= track->n_bits || track == last)
+      if (UNLIKELY (index >= track->n_bits))
         break;
       uint64_t *word = &track->live[index / 64];
-      uint64_t old = *word;
-      *word = old | UINT64_C (1) << (index % 64);
-      if (UNLIKELY (*word == old))
+      uint64_t bits = *word;
+      if (UNLIKELY ((bits >> (index % 64) & 1) != 0))
         sli_pool_report_twice (pool, *next);
-      last = track;
-      *n_empty += ++track->n_free == track->n_chunks;
+      *word = bits | UINT64_C (1) << (index % 64);
+      if (UNLIKELY (--track->n_unset == 0))
+        ++*n_empty;
+    }
+  return next;
+}
+
+/* The same, up to neighbours, which a run moves faster.  Looks for these now
+ * and then only. */
+static void **
+scattered_flush (const SlicePool *pool, void **next, void **end,
+                 size_t *n_empty)
+{
+  size_t chunk = pool->chunk_bytes;
+  while (next < end && !is_row (next, (size_t) (end - next), chunk))
+    {
+      void **stop = end - next > LOOK_STEP ? next + LOOK_STEP : end;
+      next = scattered_flush_some (pool, next, stop, n_empty);
+      if (next < stop)
+        break;
     }
   return next;
 }
@@ -428,8 +456,8 @@ block_flush (SlicePool *pool, void **next, size_t n, size_t *n_empty)
       return 1;
     }
   size_t n_run = run_flush (pool, track, next, n);
-  track->n_free += (uint32_t) n_run;
-  *n_empty += track->n_free == track->n_chunks;
+  track->n_unset -= (uint32_t) n_run;
+  *n_empty += track->n_unset == 0;
   return n_run;
 }
 
@@ -467,12 +495,13 @@ stack_refill (SlicePool *pool)
     {
       Track *track = &pool->tracks[pool->first_free];
       size_t space = (size_t) (end - top);
-      size_t n = track->n_free < space ? track->n_free : space;
+      size_t n_free = track->n_chunks - track->n_unset;
+      size_t n = n_free < space ? n_free : space;
       if (n > 0)
         sli_pool_track_take_free (pool, track, n, top);
       top += n;
       pool->n_spilt -= n;
-      pool->first_free += track->n_free == 0;
+      pool->first_free += n == n_free;
     }
   pool->head.top = (uintptr_t) top;
 }
@@ -495,18 +524,9 @@ sli_pool_plain_trim (SlicePool *pool)
 static void
 chunks_push (SlicePool *pool, char *end, size_t n)
 {
-  size_t chunk = pool->chunk_bytes;
   void **top = sli_pool_top (pool);
-  for (; n >= 4; n -= 4, top += 4)
-    {
-      top[0] = end -= chunk;
-      top[1] = end -= chunk;
-      top[2] = end -= chunk;
-      top[3] = end -= chunk;
-    }
-  for (; n > 0; n--)
-    *top++ = end -= chunk;
-  pool->head.top = (uintptr_t) top;
+  sli_pool_write_down (top, end - pool->chunk_bytes, pool->chunk_bytes, n);
+  pool->head.top = (uintptr_t) (top + n);
 }
 
 /* Cuts the next few chunks and returns the lowest.  The others go onto the

@@ -82,6 +82,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
   size_t space = end > start ? (size_t) (end - start) : 0;
   Track track
       = { .start = start, .n_chunks = (uint32_t) (space / pool->chunk_bytes) };
+  track.n_unset = track.n_chunks;
   if (track.n_chunks == 0 || sli_pool_track_of (pool, start) != NULL)
     return true;
   if (!sli_pool_tracks_reserve (pool))
@@ -430,35 +431,22 @@ sli_pool_track_make_bits (SlicePool *pool, Track *track)
   return has_bits;
 }
 
-/* Writes the addresses of a whole word's chunks, from the highest on. */
-static inline void
-addresses_descend (void **addresses, char *highest, size_t chunk)
-{
-  for (unsigned i = 0; i < WORD_BITS; i += 4, highest -= 4 * chunk)
-    {
-      addresses[i] = highest;
-      addresses[i + 1] = highest - chunk;
-      addresses[i + 2] = highest - 2 * chunk;
-      addresses[i + 3] = highest - 3 * chunk;
-    }
-}
-
 void
 sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
                           void **addresses)
 {
   size_t word = (track->n_chunks + WORD_BITS - 1) / WORD_BITS;
-  assert_here (n <= track->n_free);
-  track->n_free -= (uint32_t) n;
+  assert_here (n <= track->n_chunks - track->n_unset);
+  track->n_unset += (uint32_t) n;
   while (n > 0)
     {
       uint64_t bits = track->live[--word];
       if (bits == ~UINT64_C (0) && n >= WORD_BITS)
         {
-          addresses_descend (
+          sli_pool_write_down (
               addresses,
               track_chunk (pool, track, word * WORD_BITS + WORD_BITS - 1),
-              pool->chunk_bytes);
+              pool->chunk_bytes, WORD_BITS);
           addresses += WORD_BITS;
           n -= WORD_BITS;
           bits = 0;

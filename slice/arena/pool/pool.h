@@ -30,8 +30,8 @@ typedef struct
                              the first n_cut are live (a traced pool has the
                              bits from the start).  In a plain pool a bit
                              means that the chunk is free and not on the
-                             stack, and only n_free is kept beside */
-  uint32_t n_free;        /* plain: bits that are set */
+                             stack, and only n_unset is kept beside */
+  uint32_t n_unset;       /* plain: chunks whose bits are not set */
   uint32_t n_bits;        /* plain: n_chunks, or 0 before it has its bits */
 } Track;
 
@@ -169,6 +169,32 @@ static inline size_t
 sli_pool_n_stacked (const SlicePool *pool)
 {
   return (size_t) (pool->head.top - pool->head.bottom) / sizeof (void *);
+}
+
+/* Two neighbours on a stack of addresses, which are written at once. */
+typedef uintptr_t AddressPair
+    __attribute__ ((vector_size (2 * sizeof (uintptr_t)),
+                    aligned (sizeof (uintptr_t)), may_alias));
+
+/* Writes n addresses, each `chunk' bytes below the one before. */
+static inline void
+sli_pool_write_down (void **addresses, char *highest, size_t chunk, size_t n)
+{
+  uintptr_t at = (uintptr_t) highest;
+  AddressPair pair = { at, at - chunk };
+  AddressPair step = { 2 * chunk, 2 * chunk };
+  AddressPair *pairs = (AddressPair *) (void *) addresses;
+  for (; n >= 8; n -= 8, pairs += 4)
+    {
+      pairs[0] = pair;
+      pairs[1] = pair -= step;
+      pairs[2] = pair -= step;
+      pairs[3] = pair -= step;
+      pair -= step;
+    }
+  at = pair[0];
+  for (void **next = (void **) (void *) pairs; n > 0; n--, at -= chunk)
+    *next++ = (void *) at;
 }
 
 /* Returns true if a pool has only its embedded block, some of it not cut, and
