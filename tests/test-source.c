@@ -50,7 +50,7 @@ test_builtin (void)
         }
       g_assert_cmpstr (source->name, ==, names[i]);
       check_piece (source, MIB / 4, 2 * MIB);
-      check_piece (source, 4096, 4096);
+      check_piece (source, sli_os_page_bytes (), sli_os_page_bytes ());
       check_piece (source, 3 * MIB, MIB);
     }
   g_assert_nonnull (slice_source_builtin (SLICE_PAGES_MMAP));

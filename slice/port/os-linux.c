@@ -35,6 +35,7 @@
 enum
 {
   POLL_MSEC = 100,
+  PAGE_BYTES_MIN = 4096,
   PRESENT_PAGES = 256 /* in one call: 1 MiB of the smallest pages */
 };
 
@@ -167,13 +168,14 @@ bool
 sli_os_is_present (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__)
-  size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
-  unsigned char present[PRESENT_PAGES];
+  /* An emulator with larger pages than its host fills in a byte for each page
+   * of its host. */
+  unsigned char present[PRESENT_PAGES] = { 0 };
 
-  if (bytes > PRESENT_PAGES * page_bytes
+  if (bytes > PRESENT_PAGES * PAGE_BYTES_MIN
       || mincore (address, bytes, present) != 0)
     return true;
-  for (size_t i = 0; i < bytes / page_bytes; i++)
+  for (size_t i = 0; i < bytes / PAGE_BYTES_MIN; i++)
     if ((present[i] & 1) != 0)
       return true;
   return false;
@@ -192,10 +194,10 @@ sli_os_is_mapped (void *address UNUSED, size_t bytes UNUSED)
 
   if (bytes < page_bytes || last < start)
     return false;
-  return (mincore ((void *) start, page_bytes, &present) == 0
-          || errno != ENOMEM)
-         && (mincore ((void *) last, page_bytes, &present) == 0
-             || errno != ENOMEM);
+  /* One byte of a page asks for the page, and a single byte is filled in by an
+   * emulator, too, that has smaller pages than it pretends. */
+  return (mincore ((void *) start, 1, &present) == 0 || errno != ENOMEM)
+         && (mincore ((void *) last, 1, &present) == 0 || errno != ENOMEM);
 #else
   return true;
 #endif
