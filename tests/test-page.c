@@ -22,7 +22,12 @@
 #include <unistd.h>
 
 
-/* All extents but the first, which has 256 KiB. */
+#define GRANULE (sli_page_granule_bytes ())
+/* What a run of four granules has. */
+#define RUN_BYTES (4 * GRANULE)
+/* The first extent. */
+#define FIRST_BYTES MAX (KIB (256), 8 * GRANULE)
+/* All others. */
 #define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
 
 static TestPages pages;
@@ -79,23 +84,23 @@ test_one_run (void)
   char *run;
 
   begin_plain ();
-  g_assert_cmpuint (sli_page_granule_bytes (), ==, KIB (16));
+  g_assert_cmpuint (GRANULE, ==, MAX (KIB (16), sli_os_page_bytes ()));
   run = sli_page_alloc_run (3, &record, &is_zero);
   g_assert_nonnull (run);
   g_assert_true (is_zero);
-  g_assert_true (test_is_zero (run, KIB (48)));
-  g_assert_cmpuint ((uintptr_t) run % KIB (16), ==, 0);
+  g_assert_true (test_is_zero (run, 3 * GRANULE));
+  g_assert_cmpuint ((uintptr_t) run % GRANULE, ==, 0);
   /* The first extent is small. */
-  g_assert_cmpuint (pages.mapped_bytes, ==, KIB (256));
-  for (size_t offset = 0; offset < KIB (48); offset += 1000)
+  g_assert_cmpuint (pages.mapped_bytes, ==, FIRST_BYTES);
+  for (size_t offset = 0; offset < 3 * GRANULE; offset += 1000)
     {
       g_assert_true (region_run_of (run + offset, &found) == run);
       g_assert_true (found == record);
       g_assert_true (sli_map_has (run + offset));
     }
   g_assert_true (sli_page_run_of_record (record) == run);
-  g_assert_null (region_run_of (run + KIB (48), &found));
-  g_assert_true (sli_map_has (run + KIB (48)));
+  g_assert_null (region_run_of (run + 3 * GRANULE, &found));
+  g_assert_true (sli_map_has (run + 3 * GRANULE));
   free_run (run, 3);
   g_assert_null (region_run_of (run, &found));
   g_assert_true (sli_map_has (run));
@@ -342,7 +347,7 @@ take_many (void)
     {
       many[i] = sli_page_alloc_run (4, &record, &is_zero);
       g_assert_nonnull (many[i]);
-      memset (many[i], 1, KIB (64));
+      memset (many[i], 1, RUN_BYTES);
     }
 }
 
@@ -362,15 +367,15 @@ test_trim_returns_all (void)
 
   begin_plain ();
   take_many ();
-  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * KIB (64));
+  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * RUN_BYTES);
   g_assert_cmpuint (sli_page_trim (0, 10000), ==, 0);
   give_many ();
   bytes = sli_page_trim (0, 10000);
-  g_assert_cmpuint (bytes, >=, MANY * KIB (64));
+  g_assert_cmpuint (bytes, >=, MANY * RUN_BYTES);
   counts = counts_now ();
   g_assert_cmpuint (counts.returned_bytes, ==, bytes);
   g_assert_cmpuint (counts.mapped_bytes, ==, pages.mapped_bytes);
-  g_assert_cmpuint (pages.mapped_bytes, <=, 2 * MIB (32) + KIB (256));
+  g_assert_cmpuint (pages.mapped_bytes, <=, 2 * MIB (32) + FIRST_BYTES);
   g_assert_cmpuint (counts.held_bytes, ==,
                     counts.n_regions * counts.granule_bytes);
   /* All can be allocated again. */
@@ -410,7 +415,7 @@ test_trim_by_age (void)
   g_assert_cmpuint (sli_page_trim (15000, 10000), ==, 0);
   g_assert_cmpuint (counts_now ().n_regions, ==, n_regions);
   sli_os_pretend_clock_msec (16000);
-  g_assert_cmpuint (sli_page_trim (15000, 10000), >=, MANY * KIB (64));
+  g_assert_cmpuint (sli_page_trim (15000, 10000), >=, MANY * RUN_BYTES);
 }
 
 /* Free granules between used ones are purged too, and read as zero again. */
@@ -427,11 +432,11 @@ test_trim_units (void)
   for (int i = 0; i < MANY; i += 2)
     free_run (many[i], 4);
   held = counts_now ().held_bytes;
-  g_assert_cmpuint (sli_page_trim (0, 10000), <=, KIB (256));
+  g_assert_cmpuint (sli_page_trim (0, 10000), <=, 4 * RUN_BYTES);
   g_assert_cmpuint (sli_page_trim_granules (0, UINT_MAX), >=,
-                    (MANY / 2 - 4) * KIB (64));
+                    (MANY / 2 - 4) * RUN_BYTES);
   g_assert_cmpuint (counts_now ().held_bytes, <=,
-                    held - (MANY / 2 - 4) * KIB (64));
+                    held - (MANY / 2 - 4) * RUN_BYTES);
   g_assert_cmpuint (sli_page_trim_granules (0, UINT_MAX), ==, 0);
   g_assert_cmpstr (sli_page_check (&where), ==, NULL);
   for (int i = 1; i < MANY; i += 2)
@@ -440,7 +445,7 @@ test_trim_units (void)
     {
       many[i] = sli_page_alloc_run (4, &record, &is_zero);
       if (is_zero)
-        g_assert_true (test_is_zero (many[i], KIB (64)));
+        g_assert_true (test_is_zero (many[i], RUN_BYTES));
     }
 }
 
@@ -491,23 +496,27 @@ test_idle_by_age (void)
 {
   void *record, *first[3], *second[31];
   bool is_zero;
+  unsigned n_first, n_second;
 
   begin_plain ();
+  /* Both regions are full. */
+  n_first = (unsigned) (FIRST_BYTES / GRANULE - 1) / 5;
+  n_second = (unsigned) (REGION_BYTES / GRANULE - 1) / 4;
+  g_assert_cmpuint (n_second, <=, G_N_ELEMENTS (second));
   sli_os_pretend_clock_msec (1000);
-  for (unsigned i = 0; i < G_N_ELEMENTS (first); i++)
+  for (unsigned i = 0; i < n_first; i++)
     first[i] = sli_page_alloc_run (5, &record, &is_zero);
-  for (unsigned i = 0; i < G_N_ELEMENTS (second); i++)
+  for (unsigned i = 0; i < n_second; i++)
     second[i] = sli_page_alloc_run (4, &record, &is_zero);
   g_assert_cmpuint (counts_now ().n_regions, ==, 2);
-  for (unsigned i = 0; i < G_N_ELEMENTS (first); i++)
+  for (unsigned i = 0; i < n_first; i++)
     sli_page_free_run (first[i], 5, 5000);
-  for (unsigned i = 0; i < G_N_ELEMENTS (second); i++)
+  for (unsigned i = 0; i < n_second; i++)
     sli_page_free_run (second[i], 4, 2000);
   sli_os_pretend_clock_msec (17000);
   /* The extent goes with the region: its header, too, is given back. */
-  g_assert_cmpuint (
-      sli_page_trim (15000, UINT_MAX), ==,
-      (G_N_ELEMENTS (second) * 4 + 1) * sli_page_granule_bytes ());
+  g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==,
+                    (n_second * 4 + 1) * GRANULE);
 }
 
 /* Returns true if an address is in a mapping with that flag (man 5 proc,
@@ -584,8 +593,9 @@ same_leaf (const void *a, const void *b)
   return ((uintptr_t) a ^ (uintptr_t) b) >> MAP_LEAF_BITS == 0;
 }
 
-/* The cache has the first two extents until they are unmapped.  With 32 bits
- * extents are small, and the last run is in a third, which is not cached. */
+/* The cache has the first two extents until they are unmapped.  Where
+ * extents are small (32 bits), or runs are large, the last run is in a third,
+ * which is not cached. */
 static void
 test_extent_cache (void)
 {
@@ -602,14 +612,14 @@ test_extent_cache (void)
       runs[n] = sli_page_alloc_run (4, &record, &is_zero);
       n_known += pages.n_maps <= CACHED_EXTENTS;
       g_assert_true (extent_cache_has (runs[n]) == (n_known == n + 1));
-      g_assert_true (extent_cache_has ((char *) runs[n] + KIB (64) - 1)
+      g_assert_true (extent_cache_has ((char *) runs[n] + RUN_BYTES - 1)
                      == (n_known == n + 1));
     }
-  g_assert_true (sizeof (void *) > 4 ? n_known == N : n_known > 32);
+  g_assert_true (EXTENT_BYTES / RUN_BYTES > N ? n_known == N : n_known > 32);
   g_assert_false (extent_cache_has (NULL));
   g_assert_false (extent_cache_has (runs));
   /* A header of 32 bytes may begin at its last address, and no further. */
-  end = (char *) region_of (runs[0]) + KIB (256);
+  end = (char *) region_of (runs[0]) + FIRST_BYTES;
   g_assert_true (extent_cache_has (end - CACHED_EXTENT_END_BYTES - 1));
   g_assert_false (extent_cache_has (end - CACHED_EXTENT_END_BYTES));
   for (int i = 0; i < n; i++)
@@ -620,7 +630,7 @@ test_extent_cache (void)
    * is permanent. */
   if (same_leaf (runs[0], runs[n_known - 1]))
     {
-      g_assert_cmpuint (pages.mapped_bytes, ==, KIB (256));
+      g_assert_cmpuint (pages.mapped_bytes, ==, FIRST_BYTES);
       g_assert_false (extent_cache_has (runs[n_known - 1]));
     }
 }
@@ -786,7 +796,7 @@ test_source_fails (void)
   begin ();
   while (sli_page_alloc_run (1, &record, &is_zero) != NULL)
     n++;
-  g_assert_cmpuint (n * KIB (16), >, EXTENT_BYTES * 31 / 32);
+  g_assert_cmpuint (n * GRANULE, >, EXTENT_BYTES * 31 / 32);
   g_assert_cmpint (pages.n_maps, ==, 2);
   g_assert_cmpint (pages.n_failed, >=, 1);
   /* It is asked for less and less, down to 256 KiB, and again the next
@@ -852,7 +862,8 @@ test_source_of_small_pieces (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (largest); i++)
     {
-      largest_piece = largest[i];
+      /* A piece has space for a header and the largest run. */
+      largest_piece = MAX (largest[i], 16 * sli_os_page_bytes ());
       run_apart (use_small_pieces);
     }
 }
@@ -860,18 +871,19 @@ test_source_of_small_pieces (void)
 static void *
 map_askew (const SliceSource *source, size_t bytes, size_t alignment)
 {
-  char *start = pages_map (source, bytes + 4096, alignment);
+  char *start = pages_map (source, bytes + sli_os_page_bytes (), alignment);
 
-  return start + 4096;
+  return start + sli_os_page_bytes ();
 }
 
 static void
 unmap_askew (const SliceSource *source, void *address, size_t bytes)
 {
-  g_assert_cmpuint ((uintptr_t) address % MIB (2), ==, 4096);
+  g_assert_cmpuint ((uintptr_t) address % MIB (2), ==, sli_os_page_bytes ());
   pages.n_unmaps++;
-  pages.mapped_bytes -= bytes + 4096;
-  munmap ((char *) address - 4096, bytes + 4096);
+  pages.mapped_bytes -= bytes + sli_os_page_bytes ();
+  munmap ((char *) address - sli_os_page_bytes (),
+          bytes + sli_os_page_bytes ());
   (void) source;
 }
 
@@ -958,7 +970,7 @@ test_source_breaks_alignment (void)
 
   g_assert_true (
       g_pattern_match_simple ("slice: warning 132: page source test: "
-                              "memory at 0x*1000 can't be used\n",
+                              "memory at 0x*000 can't be used\n",
                               said));
   g_free (said);
 }
@@ -1077,13 +1089,16 @@ test_source_never_unmaps (void)
   begin ();
   take_many ();
   give_many ();
-  g_assert_cmpuint (sli_page_trim (0, 10000), >=, MANY * KIB (64));
+  g_assert_cmpuint (sli_page_trim (0, 10000), >=, MANY * RUN_BYTES);
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
   take_many ();
   g_assert_cmpuint (counts_now ().mapped_bytes, ==, pages.mapped_bytes);
 }
 
-enum { FIRST_UNITS = 15 }; /* of the first extent, for runs */
+/* Granules of the first extent, for runs: 15 at most. */
+enum { FIRST_UNITS_MOST = 15 };
+#define FIRST_UNITS ((unsigned) (FIRST_BYTES / GRANULE - 1))
+#define HALF_UNITS (FIRST_UNITS / 2)
 
 /* Without unmap, an extent that another thread has made superfluous is used as
  * well. */
@@ -1141,7 +1156,7 @@ test_source_of_dirty_memory (void)
   pages.source.is_zeroed = false;
   begin ();
   take_many ();
-  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * KIB (64));
+  g_assert_cmpuint (counts_now ().held_bytes, >=, MANY * RUN_BYTES);
   g_assert_cmpuint (counts_now ().held_bytes, <=, pages.mapped_bytes);
   give_many ();
   sli_page_trim (0, 10000);
@@ -1295,7 +1310,7 @@ test_source_high (void)
 
 /* --- a fork during a trim --- */
 
-static void *first_runs[FIRST_UNITS];
+static void *first_runs[FIRST_UNITS_MOST];
 static pid_t forked = -1;
 static unsigned n_free_then;
 
@@ -1353,12 +1368,12 @@ test_fork_in_trim (void)
   for (unsigned i = 0; i < FIRST_UNITS; i++)
     first_runs[i] = sli_page_alloc_run (1, &record, &is_zero);
   g_assert_cmpint (pages.n_maps, ==, 1);
-  free_first_runs (0, 7);
-  n_free_then = 7;
+  free_first_runs (0, HALF_UNITS);
+  n_free_then = HALF_UNITS;
   sli_page_trim_granules (0, 1);
   g_assert_cmpint (forked, >, 0);
   forked = -1;
-  free_first_runs (7, FIRST_UNITS);
+  free_first_runs (HALF_UNITS, FIRST_UNITS);
   n_free_then = FIRST_UNITS;
   sli_page_trim (0, 1);
   g_assert_cmpint (forked, >, 0);
@@ -1372,7 +1387,7 @@ static bool
 advise_and_take (const SliceSource *source G_GNUC_UNUSED, void *address,
                  size_t bytes)
 {
-  char *runs[2 * FIRST_UNITS];
+  char *runs[2 * FIRST_UNITS_MOST];
   void *record;
   bool is_zero;
 
@@ -1398,12 +1413,12 @@ test_take_in_trim (void)
   begin ();
   for (unsigned i = 0; i < FIRST_UNITS; i++)
     first_runs[i] = sli_page_alloc_run (1, &record, &is_zero);
-  free_first_runs (0, 7);
+  free_first_runs (0, HALF_UNITS);
   pages.source.advise_away = advise_and_take;
   g_assert_cmpuint (sli_page_trim_granules (0, 1), ==,
-                    7 * sli_page_granule_bytes ());
-  g_assert_cmpuint (advised_bytes, ==, 7 * sli_page_granule_bytes ());
-  free_first_runs (7, FIRST_UNITS);
+                    HALF_UNITS * GRANULE);
+  g_assert_cmpuint (advised_bytes, ==, HALF_UNITS * GRANULE);
+  free_first_runs (HALF_UNITS, FIRST_UNITS);
   g_assert_cmpuint (sli_page_trim (0, 1), >, 0);
 }
 
@@ -1427,6 +1442,8 @@ test_pretended_pages (void)
 
   for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
+      if (sizes[i] < sli_os_page_bytes ())
+        continue; /* advice is for whole pages */
       pretended_bytes = sizes[i];
       run_apart (use_pretended_pages);
     }
