@@ -1,7 +1,7 @@
 # tests/soak/local.mk - the long form of the proof: about an hour on two cores
 #
 #   make soak            all stages, and the table
-#   make soak-STAGE      one of them: misuse failures contexts load fuzz
+#   make soak-STAGE      one of them: misuse failures contexts arenas load fuzz
 #                        schedules race models seeded
 #   make soak-table      what has been run up to now
 #
@@ -10,9 +10,10 @@
 dist_check_SCRIPTS += %D%/soak.sh
 
 if WITH_TESTS
-check_PROGRAMS += %D%/load
-TESTS += %D%/load
+check_PROGRAMS += %D%/arenas %D%/load
+TESTS += %D%/arenas %D%/load
 endif
+%C%_arenas_LDADD = slice/libslice.la
 %C%_load_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
 
 run_soak = $(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' MAKE='$(MAKE)' \
@@ -23,11 +24,11 @@ run_soak = $(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' MAKE='$(MAKE)' \
 
 soak: all
 	$(run_soak)
-soak-misuse soak-failures soak-contexts soak-load soak-fuzz soak-schedules \
+soak-misuse soak-failures soak-contexts soak-arenas soak-load soak-fuzz soak-schedules \
 soak-race soak-models soak-seeded: all
 	$(run_soak) $(@:soak-%=%)
 soak-table:
 	@$(run_soak) table
 
-.PHONY: soak soak-misuse soak-failures soak-contexts soak-load \
+.PHONY: soak soak-misuse soak-failures soak-contexts soak-arenas soak-load \
 	soak-fuzz soak-schedules soak-race soak-models soak-seeded soak-table

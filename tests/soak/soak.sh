@@ -19,7 +19,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-stages="misuse failures fuzz schedules race models seeded contexts load"
+stages="misuse failures fuzz schedules race models seeded contexts arenas load"
 
 # The count of a whole run of a stage; the table says where it is smaller.
 whole_of ()
@@ -29,6 +29,7 @@ whole_of ()
   fuzz) echo 1800000 ;;
   schedules) echo 600000 ;;
   race) echo 30000000 ;;
+  arenas) echo 1600000000 ;;
   seeded) echo "$n_faults" ;;
   *) echo 0 ;;
   esac
@@ -40,6 +41,7 @@ unit_of ()
   misuse) echo "runs of a faulty program" ;;
   failures) echo "requests for memory refused" ;;
   contexts) echo "operations on trees against a model" ;;
+  arenas) echo "operations on arenas against a model" ;;
   load) echo "operations of a mixed load" ;;
   fuzz) echo "inputs executed" ;;
   schedules) echo "schedules" ;;
@@ -185,6 +187,18 @@ stage_contexts ()
     part "contexts-$seed" "$(sum_after operations)" \
       env RALLOC_MODEL_OPS=$((1000000 / share)) RALLOC_MODEL_SEED=$seed \
         tests/test-ralloc-model --tap
+  done
+}
+
+stage_arenas ()
+{
+  programs tests/soak/arenas
+  for mode in default checked hardened debug; do
+    for kind in linear stack pool tlsf; do
+      part "arenas-$mode-$kind" "$(sum_after 'operations,')" \
+        env SLICE_OPTIONS="$(test $mode = default || echo $mode)" \
+          tests/soak/arenas $kind $((100000000 / share)) 1118
+    done
   done
 }
 
