@@ -25,7 +25,8 @@ enum
 };
 
 static SliceQuestionV1 questions[N_QUESTIONS];
-static bool is_held[N_QUESTIONS];
+/* Words: gcc before 13 calls a library for smaller exchanges on riscv64. */
+static uint32_t is_held[N_QUESTIONS];
 
 SliceQuestionV1 *
 slice_question_begin_v1 (void)
@@ -33,7 +34,7 @@ slice_question_begin_v1 (void)
   for (;;)
     {
       for (unsigned i = 0; i < N_QUESTIONS; i++)
-        if (!__atomic_exchange_n (&is_held[i], true, __ATOMIC_ACQUIRE))
+        if (!__atomic_exchange_n (&is_held[i], 1, __ATOMIC_ACQUIRE))
           {
             memset (&questions[i], 0, sizeof questions[i]);
             return &questions[i];
@@ -45,7 +46,7 @@ slice_question_begin_v1 (void)
 void
 slice_question_end_v1 (SliceQuestionV1 *question)
 {
-  STORE_RELEASE (&is_held[question - questions], false);
+  STORE_RELEASE (&is_held[question - questions], 0);
 }
 
 SliceQuestionV1 *

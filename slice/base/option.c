@@ -116,7 +116,7 @@ static struct
   bool freezing;                   /* too late for changes: the environment is
                                       being read */
   bool frozen;                     /* all values are final */
-  bool said;                       /* the messages are written */
+  uint32_t said;                   /* the messages are written */
   const void *source;              /* the caller's own page source */
   int64_t values[SLICE_N_OPTIONS]; /* by SliceOption */
 } options;
@@ -451,7 +451,7 @@ options_copy (int64_t *values)
 COMMON_TEXT static bool
 options_are_said (void)
 {
-  return __atomic_exchange_n (&options.said, true, __ATOMIC_RELAXED);
+  return __atomic_exchange_n (&options.said, 1, __ATOMIC_RELAXED) != 0;
 }
 
 COMMON_TEXT void

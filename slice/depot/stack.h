@@ -50,7 +50,7 @@ typedef struct
 {
   uint16_t made;    /* a bit for each stack that is made; written under the
                        lock of the first stack */
-  uint16_t n_large; /* stacks with more than their share of the limit */
+  uint32_t n_large; /* stacks with more than their share of the limit */
 } DepotClass;
 
 /* A shard's stacks lie together, so an unused shard takes no memory. */

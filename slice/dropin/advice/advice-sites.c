@@ -31,7 +31,7 @@ static struct
 {
   Advice *advice;
   EdgeTable *table; /* NULL: none yet */
-  bool is_busy;     /* a thread renews it */
+  uint32_t is_busy; /* a thread renews it */
 } sites;
 
 /* --- the table ----------------------------------------------------------- */
@@ -105,16 +105,16 @@ table_make (void)
 static bool
 sites_renew (void)
 {
-  bool is_busy = false;
+  uint32_t is_busy = 0;
 
-  if (!__atomic_compare_exchange_n (&sites.is_busy, &is_busy, true, false,
+  if (!__atomic_compare_exchange_n (&sites.is_busy, &is_busy, 1, false,
                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return false;
   /* The loader's lock is taken within, and its holder may call malloc: so
    * nobody waits for us. */
   if (sli_advice_modules_scan ())
     table_make ();
-  STORE_RELEASE (&sites.is_busy, false);
+  STORE_RELEASE (&sites.is_busy, 0);
   return true;
 }
 
@@ -179,5 +179,5 @@ sli_sites_renew (void)
 void
 sli_sites_fork (void)
 {
-  STORE (&sites.is_busy, false);
+  STORE (&sites.is_busy, 0);
 }
