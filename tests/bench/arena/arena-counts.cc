@@ -39,6 +39,14 @@
 # include <llvm/Support/RecyclingAllocator.h>
 #endif
 
+#ifdef HAVE_TALLOC
+# include <talloc.h>
+#endif
+#ifdef HAVE_FOONATHAN
+# include <foonathan/memory/memory_pool.hpp>
+# include <foonathan/memory/memory_stack.hpp>
+#endif
+
 #define obstack_chunk_alloc std::malloc
 #define obstack_chunk_free std::free
 
@@ -208,6 +216,62 @@ pmr_linear ()
   count ("pmr: linear, made, 64 bytes, ended", 1, [] {
     std::pmr::monotonic_buffer_resource small (128);
     use (small.allocate (64));
+  });
+}
+#endif
+
+#ifdef HAVE_TALLOC
+void
+talloc_frame (const char *name, int n, std::size_t size)
+{
+  void *pool = talloc_pool (nullptr, std::size_t (n) * (size + 128));
+  count (name, 1, [&] {
+    for (int i = 0; i < n; i++)
+      use (talloc_size (pool, size));
+    talloc_free_children (pool);
+  });
+  talloc_free (pool);
+}
+
+void
+talloc_pools ()
+{
+  void *pool = talloc_pool (nullptr, 1 << 20);
+  count ("talloc: pool, strdup of 40", 1,
+         [&] { use (talloc_strdup (pool, text)); });
+  count ("talloc: pool, copy of 40", 1,
+         [&] { use (talloc_memdup (pool, text, 40)); });
+  talloc_free (pool);
+  talloc_frame ("talloc: pool, frame of 10 x 200", 10, 200);
+  talloc_frame ("talloc: pool, frame of 20 x 4000", 20, 4000);
+  talloc_frame ("talloc: pool, frame of 300 x 100", 300, 100);
+  count ("talloc: pool, made, 64 bytes, ended", 1, [] {
+    void *small = talloc_pool (nullptr, 256);
+    use (talloc_size (small, 64));
+    talloc_free (small);
+  });
+}
+#endif
+
+#ifdef HAVE_FOONATHAN
+void
+foonathan_stack ()
+{
+  namespace memory = foonathan::memory;
+  memory::memory_stack<> stack (4096);
+  count ("foonathan: linear, 32 aligned to 16", 1,
+         [&] { use (stack.allocate (32, 16)); });
+  count ("foonathan: linear, 32 aligned to 64", 1,
+         [&] { use (stack.allocate (32, 64)); });
+  count ("foonathan: linear, mark, 10 of 24, rollback", 1, [&] {
+    auto mark = stack.top ();
+    for (int i = 0; i < 10; i++)
+      use (stack.allocate (24, 8));
+    stack.unwind (mark);
+  });
+  count ("foonathan: linear, made, 64 bytes, ended", 1, [] {
+    memory::memory_stack<> small (memory::memory_stack<>::min_block_size (128));
+    use (small.allocate (64, 16));
   });
 }
 #endif
@@ -385,6 +449,23 @@ struct LlvmRecycler
 };
 #endif
 
+#ifdef HAVE_FOONATHAN
+struct FoonathanPool
+{
+  foonathan::memory::memory_pool<> *pool;
+  void *
+  alloc ()
+  {
+    return pool->allocate_node ();
+  }
+  void
+  release (void *object)
+  {
+    pool->deallocate_node (object);
+  }
+};
+#endif
+
 #ifdef SLICE_HAS_PMR
 template <std::size_t Size>
 struct PmrPool
@@ -407,6 +488,8 @@ template <std::size_t Size>
 void
 pools ()
 {
+  /* What the slices before have left would go back at a time of its own. */
+  slice_trim (0);
   SlicePool *pool = slice_pool_new_plain (Size);
   pool_case ("slice: pool", Size, Pool{ pool });
   slice_pool_destroy (pool);
@@ -422,6 +505,10 @@ pools ()
                            typename LlvmRecycler<Size>::Object>
       recycler;
   pool_case ("LLVM: pool", Size, LlvmRecycler<Size>{ &recycler });
+#endif
+#ifdef HAVE_FOONATHAN
+  foonathan::memory::memory_pool<> nodes (Size, 65536);
+  pool_case ("foonathan: pool", Size, FoonathanPool{ &nodes });
 #endif
 #ifdef SLICE_HAS_PMR
   std::pmr::unsynchronized_pool_resource resource;
@@ -553,6 +640,12 @@ main ()
 #endif
 #ifdef SLICE_HAS_PMR
   pmr_linear ();
+#endif
+#ifdef HAVE_TALLOC
+  talloc_pools ();
+#endif
+#ifdef HAVE_FOONATHAN
+  foonathan_stack ();
 #endif
   pools<24> ();
   pools<64> ();

@@ -65,10 +65,12 @@ endif
 %C%_arena_bench_LDADD = slice/libslice.la $(APR_LIBS) $(LLVM_LIBS)
 
 %C%_arena_counts_SOURCES = %D%/arena-counts.cc
-%C%_arena_counts_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
+%C%_arena_counts_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS) \
+	$(TALLOC_CFLAGS) $(FOONATHAN_CPPFLAGS)
 %C%_arena_counts_CXXFLAGS = -std=c++17 -O2
 %C%_arena_counts_LDFLAGS = -no-install
-%C%_arena_counts_LDADD = slice/libslice.la $(LLVM_LIBS)
+%C%_arena_counts_LDADD = slice/libslice.la $(LLVM_LIBS) $(TALLOC_LIBS) \
+	$(FOONATHAN_LIBS)
 
 # Each is run a little by `make check-slow', too.
 slow_scripts += %D%/check-bench-arena.sh
