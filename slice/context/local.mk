@@ -13,6 +13,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/linear-prefix.h \
 	%D%/linear-string.c \
 	%D%/node.c \
+	%D%/node-layout.h \
 	%D%/node.h \
 	%D%/node-valid.c \
 	%D%/owned.h \

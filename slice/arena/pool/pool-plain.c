@@ -31,16 +31,6 @@ enum
   STACK_OBJECTS_BYTES = KIB (128),
   STACK_PART = 64,
 
-  /* The least number of addresses that come back from the bits, if there are
-   * as many. */
-  REFILL_MIN = 64,
-
-  /* How many addresses in random order move between two looks for a row. */
-  LOOK_STEP = 32,
-
-  /* The most bytes of empty blocks that wait for the next objects. */
-  SPARE_BYTES_MAX = MIB (1),
-
   /* The part of a block that is cut into chunks at a time: large enough to
    * make the call rare, and so small that few chunks are on the stack when the
    * program frees others. */
@@ -124,7 +114,7 @@ static size_t
 stack_most (const SlicePool *pool)
 {
   size_t n = (pool->n_cut - pool->n_spilt) / 2;
-  if (pool->n_spilt * pool->chunk_bytes <= SPARE_BYTES_MAX)
+  if (pool->n_spilt * pool->chunk_bytes <= POOL_SPARE_BYTES_MAX)
     return pool->stack_capacity;
   n = n > STACK_CAPACITY_MIN ? n : STACK_CAPACITY_MIN;
   return n < pool->stack_capacity ? n : pool->stack_capacity;
@@ -205,315 +195,14 @@ report_free (const SlicePool *pool, const void *object)
   sli_pool_report_twice (pool, object);
 }
 
-/* --- the bits ------------------------------------------------------------- */
-
-/* Makes tracks for all blocks in use, if there are none. */
-static bool
-tracks_make (SlicePool *pool)
-{
-  const BlockChain *chain = &pool->chain;
-  if (pool->has_tracks)
-    return true;
-  pool->has_tracks = true;
-  sli_pool_index_init (pool);
-  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
-    if (!sli_pool_track_block (pool, sli_chain_block (chain, i)))
-      {
-        sli_pool_track_fini (pool);
-        pool->has_tracks = false;
-        return false;
-      }
-  return true;
-}
-
-/* Ends the use of a block whose chunks are all free. */
-static void
-block_retire (SlicePool *pool, const Track *track)
-{
-  int32_t index = sli_chain_find (&pool->chain, track->start);
-  if (index < 0) /* the embedded block stays */
-    return;
-  pool->n_cut -= track->n_chunks;
-  pool->n_spilt -= track->n_chunks;
-  sli_pool_track_block_gone (pool, pool->chain.table[index]);
-  sli_chain_retire (&pool->chain, (uint32_t) index, SPARE_BYTES_MAX);
-}
-
-/* Retires the blocks whose chunks are all free. */
-static void
-tracks_retire (SlicePool *pool)
-{
-  for (uint32_t i = pool->n_tracks; i > 0; i--)
-    {
-      const Track *track = &pool->tracks[i - 1];
-      if (track->n_unset == 0)
-        block_retire (pool, track);
-    }
-}
-
-static void
-plain_spill (SlicePool *pool, void *object)
-{
-  void **words = object;
-  words[0] = pool->spilt;
-  pool->spilt = words;
-}
-
-/* Reports an address that is in no block, or at which no chunk starts. */
-COLD static _Noreturn void
-report_no_chunk (const SlicePool *pool, const void *object)
-{
-  const Track *track = sli_pool_track_of (pool, object);
-  if (track == NULL)
-    sli_pool_report_foreign (pool, object);
-  size_t offset = (size_t) ((const char *) object - track->start);
-  sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
-}
-
-/* The track of an address, any in turn, with bits; NULL: there is no memory
- * for these. */
-static inline Track *
-track_with_bits (SlicePool *pool, const void *object)
-{
-  Track *track = sli_pool_map_find (pool, object);
-  if (UNLIKELY (track == NULL))
-    sli_pool_report_foreign (pool, object);
-  if (UNLIKELY (track->live == NULL)
-      && !sli_pool_track_make_bits (pool, track))
-    return NULL;
-  return track;
-}
-
-/* Counts how many of n addresses, from the first on, are in a row: each `step'
- * above the one before. */
-static inline size_t
-count_row (void *const *objects, size_t n, uintptr_t step)
-{
-  uintptr_t at = (uintptr_t) objects[0];
-  size_t i = 1;
-  /* Four at a time: any difference leaves a bit. */
-  for (; i + 4 <= n; i += 4, at += 4 * step)
-    if ((((uintptr_t) objects[i] ^ (at + step))
-         | ((uintptr_t) objects[i + 1] ^ (at + 2 * step))
-         | ((uintptr_t) objects[i + 2] ^ (at + 3 * step))
-         | ((uintptr_t) objects[i + 3] ^ (at + 4 * step)))
-        != 0)
-      break;
-  for (; i < n && (uintptr_t) objects[i] == at + step; i++)
-    at += step;
-  return i;
-}
-
-/* Reports the first of some addresses whose bit is set. */
-COLD static _Noreturn void
-report_run_twice (const SlicePool *pool, const Track *track,
-                  void *const *objects)
-{
-  for (;; objects++)
-    {
-      size_t index = sli_pool_index (
-          (uintptr_t) *objects - (uintptr_t) track->start,
-          pool->chunk_inverse, pool->chunk_shift);
-      if ((track->live[index / 64] >> (index % 64) & 1) != 0)
-        sli_pool_report_twice (pool, *objects);
-    }
-}
-
-/* The bits of the first of n addresses, which has the index `index', and of
- * those in a row with it, upwards or downwards, in one word of the bits.
- * *n_row is their number.  n_above is that of the track's chunks from that one
- * on. */
-static inline uint64_t
-row_bits (const SlicePool *pool, void *const *objects, size_t n, size_t index,
-          size_t n_above, size_t *n_row)
-{
-  size_t chunk = pool->chunk_bytes;
-  size_t bit = index % 64;
-  *n_row = 1;
-  if (n == 1)
-    return UINT64_C (1) << bit;
-  if ((uintptr_t) objects[1] - (uintptr_t) objects[0] == chunk)
-    {
-      size_t n_most = n_above < 64 - bit ? n_above : 64 - bit;
-      *n_row = count_row (objects, n < n_most ? n : n_most, chunk);
-    }
-  else if ((uintptr_t) objects[0] - (uintptr_t) objects[1] == chunk)
-    {
-      *n_row = count_row (objects, n < bit + 1 ? n : bit + 1, -chunk);
-      bit -= *n_row - 1;
-    }
-  return ~UINT64_C (0) >> (64 - *n_row) << bit;
-}
-
-/* Moves addresses to the bits of their block: the first of n and those that
- * follow it, up to one of another block.  Returns their number, at least 1.
- * Reports misuse that the free did not find.  Objects that are freed in their
- * order in memory share a word of the bits, which is written once for all.
- * Reads the members first, as the compiler can't know that the bits don't
- * change them. */
-static inline size_t
-run_flush (const SlicePool *pool, const Track *track, void *const *objects,
-           size_t n)
-{
-  uintptr_t start = (uintptr_t) track->start;
-  size_t n_chunks = track->n_chunks;
-  uint64_t *words = track->live;
-  size_t inverse = pool->chunk_inverse;
-  unsigned shift = pool->chunk_shift;
-  size_t i = 0;
-  do
-    {
-      uintptr_t offset = (uintptr_t) objects[i] - start;
-      size_t index = sli_pool_index (offset, inverse, shift);
-      size_t n_row;
-      if (index >= n_chunks)
-        break;
-      uint64_t bits = row_bits (pool, objects + i, n - i, index,
-                                n_chunks - index, &n_row);
-      if (UNLIKELY ((words[index / 64] & bits) != 0))
-        report_run_twice (pool, track, objects + i);
-      words[index / 64] |= bits;
-      i += n_row;
-    }
-  while (i < n);
-  if (UNLIKELY (i == 0))
-    report_no_chunk (pool, objects[0]);
-  return i;
-}
-
-/* Returns true if the first two of n addresses are neighbours. */
-static inline bool
-is_row (void *const *objects, size_t n, size_t chunk)
-{
-  if (n < 2)
-    return false;
-  uintptr_t step = (uintptr_t) objects[1] - (uintptr_t) objects[0];
-  return step == chunk || step == -chunk;
-}
-
-/* The same for addresses in random order, up to one that has no place in the
- * map or no bits.  A chunk of a block that the map does not lead to needs no
- * test of its own, as it has no index below n_bits.  Counts the blocks that
- * become empty. */
-static inline void **
-scattered_flush_some (const SlicePool *pool, void **next, void **end,
-                      size_t *n_empty)
-{
-  const uint32_t *map = pool->map.tracks;
-  uintptr_t low = pool->map.low;
-  size_t n_pages = pool->map.n_pages;
-  size_t inverse = pool->chunk_inverse;
-  unsigned shift = pool->chunk_shift;
-  Track *tracks = pool->tracks;
-  for (; next < end; next++)
-    {
-      uintptr_t address = (uintptr_t) *next;
-      size_t page = (address - low) / POOL_PAGE_BYTES;
-      if (UNLIKELY (page >= n_pages))
-        break;
-      Track *track = &tracks[map[page]];
-      size_t index = sli_pool_index (address - (uintptr_t) track->start,
-                                     inverse, shift);
-      if (UNLIKELY (index >= track->n_bits))
-        break;
-      uint64_t *word = &track->live[index / 64];
-      uint64_t bits = *word;
-      if (UNLIKELY ((bits >> (index % 64) & 1) != 0))
-        sli_pool_report_twice (pool, *next);
-      *word = bits | UINT64_C (1) << (index % 64);
-      if (UNLIKELY (--track->n_unset == 0))
-        ++*n_empty;
-    }
-  return next;
-}
-
-/* The same, up to neighbours, which a run moves faster.  Looks for these now
- * and then only. */
-static void **
-scattered_flush (const SlicePool *pool, void **next, void **end,
-                 size_t *n_empty)
-{
-  size_t chunk = pool->chunk_bytes;
-  while (next < end && !is_row (next, (size_t) (end - next), chunk))
-    {
-      void **stop = end - next > LOOK_STEP ? next + LOOK_STEP : end;
-      next = scattered_flush_some (pool, next, stop, n_empty);
-      if (next < stop)
-        break;
-    }
-  return next;
-}
-
-/* Moves the first of n addresses, and those that follow it in the same block.
- * Returns their number. */
-static size_t
-block_flush (SlicePool *pool, void **next, size_t n, size_t *n_empty)
-{
-  Track *track = track_with_bits (pool, *next);
-  if (UNLIKELY (track == NULL))
-    {
-      plain_spill (pool, *next);
-      return 1;
-    }
-  size_t n_run = run_flush (pool, track, next, n);
-  track->n_unset -= (uint32_t) n_run;
-  *n_empty += track->n_unset == 0;
-  return n_run;
-}
-
-/* Moves the n oldest addresses from the stack to the bits. */
-static void
-stack_flush (SlicePool *pool, size_t n)
-{
-  void **bottom = sli_pool_bottom (pool);
-  void **next = bottom;
-  void **end = next + n;
-  size_t n_empty = 0;
-  pool->n_spilt += n;
-  pool->first_free = 0;
-  while (next < end)
-    {
-      next = scattered_flush (pool, next, end, &n_empty);
-      if (next < end)
-        next += block_flush (pool, next, (size_t) (end - next), &n_empty);
-    }
-  size_t n_left = (size_t) (sli_pool_top (pool) - end);
-  memmove (bottom, end, n_left * sizeof (void *));
-  pool->head.top = (uintptr_t) (bottom + n_left);
-  if (n_empty > 0 && !pool->keeps_blocks)
-    tracks_retire (pool);
-}
-
-/* Moves addresses from the bits to the stack, which is empty. */
-static void
-stack_refill (SlicePool *pool)
-{
-  void **top = sli_pool_bottom (pool);
-  void **end = top + (pool->stack_capacity + 1) / 2;
-  void **enough = top + REFILL_MIN < end ? top + REFILL_MIN : end;
-  while (pool->first_free < pool->n_tracks && top < enough)
-    {
-      Track *track = &pool->tracks[pool->first_free];
-      size_t space = (size_t) (end - top);
-      size_t n_free = track->n_chunks - track->n_unset;
-      size_t n = n_free < space ? n_free : space;
-      if (n > 0)
-        sli_pool_track_take_free (pool, track, n, top);
-      top += n;
-      pool->n_spilt -= n;
-      pool->first_free += n == n_free;
-    }
-  pool->head.top = (uintptr_t) top;
-}
-
 void
 sli_pool_plain_trim (SlicePool *pool)
 {
   size_t n = sli_pool_n_stacked (pool);
-  if (pool->is_tracked || !tracks_make (pool))
+  if (pool->is_tracked || !sli_pool_bits_make (pool))
     return;
-  stack_flush (pool, n);
-  tracks_retire (pool);
+  sli_pool_bits_flush (pool, n);
+  sli_pool_bits_retire (pool);
   plain_set_limit (pool);
 }
 
@@ -562,7 +251,7 @@ sli_pool_plain_alloc (SlicePool *pool)
 {
   void *object;
   if (pool->has_tracks)
-    stack_refill (pool);
+    sli_pool_bits_refill (pool);
   if (pool->head.top != pool->head.bottom)
     {
       void **top = sli_pool_top (pool) - 1;
@@ -592,9 +281,9 @@ stack_reserve (SlicePool *pool)
   bool is_full = n_most == pool->stack_capacity;
   if (is_full && stack_may_grow (pool) && stack_grow (pool))
     return true;
-  if (n == 0 || !tracks_make (pool))
+  if (n == 0 || !sli_pool_bits_make (pool))
     return false;
-  stack_flush (pool, is_full ? n / 2 + 1 : n);
+  sli_pool_bits_flush (pool, is_full ? n / 2 + 1 : n);
   return true;
 }
 
@@ -613,7 +302,7 @@ sli_pool_plain_free (SlicePool *pool, void *object)
     }
   else
     {
-      plain_spill (pool, object);
+      sli_pool_spill (pool, object);
       pool->n_spilt++;
     }
   if (sli_pool_plain_n_live (pool) == 0 && plain_starts_over (pool))

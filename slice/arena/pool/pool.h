@@ -1,6 +1,6 @@
 /* pool.h - inside a pool
  *
- * Layer: arena: shared by pool.c, pool-map.c, pool-plain.c and pool-track.c.
+ * Layer: arena: shared by the files of this folder.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -232,6 +232,33 @@ void sli_pool_plain_trim (SlicePool *pool);
 size_t sli_pool_plain_n_live (const SlicePool *pool);
 /* The size of the stack. */
 size_t sli_pool_plain_bytes (const SlicePool *pool);
+
+/* --- pool-bits.c --------------------------------------------------------- */
+
+enum
+{
+  /* The most bytes of empty blocks that wait for the next objects. */
+  POOL_SPARE_BYTES_MAX = MIB (1)
+};
+
+/* Puts a free object on the list of those that have no bit, since there was
+ * no memory for it; the caller counts it. */
+static inline void
+sli_pool_spill (SlicePool *pool, void *object)
+{
+  void **words = object;
+  words[0] = pool->spilt;
+  pool->spilt = words;
+}
+
+/* Makes tracks for all blocks in use, if there are none; false: no memory. */
+bool sli_pool_bits_make (SlicePool *pool);
+/* Retires the blocks whose chunks are all free. */
+void sli_pool_bits_retire (SlicePool *pool);
+/* Moves the n oldest addresses from the stack to the bits. */
+void sli_pool_bits_flush (SlicePool *pool, size_t n);
+/* Moves addresses from the bits to the stack, which is empty. */
+void sli_pool_bits_refill (SlicePool *pool);
 
 /* --- pool-track.c -------------------------------------------------------- */
 
