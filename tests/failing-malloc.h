@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "testlib.h"
+
 static struct
 {
   long countdown;   /* the request that fails; 0: none */
@@ -126,6 +128,16 @@ free (void *block)
  * many depends on the mode. */
 static unsigned long n_points_least = 10;
 
+/* The first tier tries all points up to POINTS_DENSE, and one in POINTS_STEP
+ * behind it. */
+enum { POINTS_DENSE = 40, POINTS_STEP = 5 };
+
+static inline long
+point_after (long k)
+{
+  return k < POINTS_DENSE || test_is_second_tier () ? k + 1 : k + POINTS_STEP;
+}
+
 /* Runs a script as often as it makes requests, each of which fails once; what
  * was allocated must be free at its end. */
 static inline void
@@ -136,7 +148,7 @@ fail_each (void (*script) (void), bool persistent)
   long before;
 
   script (); /* what is made once */
-  for (long k = 1;; k++)
+  for (long k = 1;; k = point_after (k))
     {
       before = fault.n_live;
       fault.persistent = persistent;

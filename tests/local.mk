@@ -211,7 +211,7 @@ slow_programs =
 # Less of these in the first tier, and all in the second.
 tiered_tests = %D%/check-headers.sh
 if WITH_TESTS
-tiered_tests += %D%/test-failures %D%/fuzz/fuzz-arena \
+tiered_tests += $(failure_tests) %D%/fuzz/fuzz-arena \
 	%D%/fuzz/fuzz-context %D%/fuzz/fuzz-slice
 endif
 

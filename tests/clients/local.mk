@@ -44,6 +44,7 @@ if WITH_SHARED
 check_PROGRAMS += $(dropin_tests) %D%/border %D%/measure
 check_PROGRAMS += $(malloc_tests) %D%/malloc-misuse
 TESTS += $(dropin_tests) $(malloc_tests) $(dropin_scripts)
+tiered_tests += $(malloc_tests) %D%/test-malloc-programs.sh
 endif
 endif
 

@@ -130,10 +130,11 @@ git diff --no-index --stat $temporary/numbers $temporary/many.c"
   unset SLICE_OPTIONS
 }
 
-modes="yes checked hardened"
-test "${SLICE_TEST_TIER-}" = 2 && modes="$modes bypass-magazines align-16 count"
+modes=checked
+test "${SLICE_TEST_TIER-}" != 2 \
+  || modes="checked hardened bypass-magazines align-16 count"
 try_programs ""
-for mode in ${modes#yes }; do
+for mode in $modes; do
   try_programs "$mode"
 done
 
@@ -141,8 +142,11 @@ done
 
 # Its tools that leave malloc as it is see ours, memcheck puts its own there;
 # and a first call that waits for itself would never end.
+tool_modes=force-pool
+test "${SLICE_TEST_TIER-}" != 2 || tool_modes="none $tool_modes"
 for tool in callgrind memcheck; do
-  for mode in "" force-pool; do
+  for mode in $tool_modes; do
+    test $mode != none || mode=
     name="under $tool${mode:+, $mode}"
     if ! command -v valgrind > /dev/null; then
       skip "$name" "no valgrind"
