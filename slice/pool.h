@@ -174,8 +174,9 @@ SLICE_API bool slice_pool_reserve (SlicePool *pool, size_t n);
  */
 SLICE_API void slice_pool_reset (SlicePool *pool, SliceKeep keep);
 
-/** Returns the spare blocks, or all if no object is live.
- * @return  bytes returned */
+/** Returns the spare blocks, or all if no object is live.  The pool never holds
+ * more afterwards.
+ * @return  bytes returned: by so much SliceArenaStats.held_bytes is less */
 SLICE_API size_t slice_pool_trim (SlicePool *pool);
 
 /** The number of live objects. */

@@ -327,6 +327,63 @@ test_gives_blocks_back (void)
 }
 
 static void
+check_trim (SlicePool *pool)
+{
+  SliceArenaStats before, after;
+  size_t n_live = slice_pool_n_live (pool);
+  slice_pool_get_stats (pool, &before);
+  size_t n = slice_pool_trim (pool);
+  slice_pool_get_stats (pool, &after);
+  g_assert_cmpuint (after.held_bytes, <=, before.held_bytes);
+  g_assert_cmpuint (before.held_bytes - after.held_bytes, ==, n);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, n_live);
+}
+
+/* A trim may need bits to find that no block is empty, and gives them back:
+ * after it no pool holds more.  Few or many objects are free, of one block or
+ * of many, with bits from earlier frees and without. */
+static void
+test_trim_holds_no_more (void)
+{
+  enum
+  {
+    N = 20000
+  };
+  static const size_t sizes[] = { 8, 24, 40, 500, 3000 };
+  static const int kept[] = { 2, 10, 1000, N };
+  void **objects = g_new (void *, N);
+  for (size_t i = 0; i < G_N_ELEMENTS (sizes) * G_N_ELEMENTS (kept); i++)
+    {
+      int one_of = kept[i % G_N_ELEMENTS (kept)];
+      SlicePool *pool
+          = slice_pool_new_plain (sizes[i / G_N_ELEMENTS (kept)]);
+      for (int round = 0; round < 4; round++)
+        for (int n = 5; n <= N; n *= 8)
+          {
+            for (int j = 0; j < n; j++)
+              {
+                objects[j] = slice_pool_alloc (pool);
+                memset (objects[j], 1, sizes[i / G_N_ELEMENTS (kept)]);
+              }
+            if (round % 2 == 1)
+              shuffle (objects, (size_t) n);
+            for (int j = 0; j < n; j++)
+              if (j % one_of != 0)
+                slice_pool_free (pool, objects[j]);
+            check_trim (pool);
+            check_trim (pool);
+            for (int j = 0; j < n; j += one_of)
+              slice_pool_free (pool, objects[j]);
+            if (round > 1)
+              check_trim (pool);
+          }
+      check_trim (pool);
+      slice_pool_destroy (pool);
+    }
+  g_free (objects);
+}
+
+static void
 test_bulk (void)
 {
   void *objects[100];
@@ -881,6 +938,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/gives-blocks-back", test_gives_blocks_back);
   g_test_add_func ("/slice/pool/bulk", test_bulk);
   g_test_add_func ("/slice/pool/reset-and-trim", test_reset_and_trim);
+  g_test_add_func ("/slice/pool/trim-holds-no-more", test_trim_holds_no_more);
   g_test_add_func ("/slice/pool/constructed", test_constructed);
   g_test_add_func ("/slice/pool/construct-fails", test_construct_fails);
   g_test_add_func ("/slice/pool/bad-options", test_bad_options);

@@ -201,9 +201,42 @@ sli_pool_plain_trim (SlicePool *pool)
   size_t n = sli_pool_n_stacked (pool);
   if (pool->is_tracked || !sli_pool_bits_make (pool))
     return;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    pool->tracks[i].is_recent = false;
   sli_pool_bits_flush (pool, n);
   sli_pool_bits_retire (pool);
   plain_set_limit (pool);
+}
+
+/* What a trim has moved to new bits came from the stack, so it fits there. */
+void
+sli_pool_plain_untrim (SlicePool *pool)
+{
+  void **top = sli_pool_top (pool);
+  bool has_bits = false;
+  if (pool->is_tracked || !pool->has_tracks)
+    return;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    {
+      Track *track = &pool->tracks[i];
+      size_t n = track->n_chunks - track->n_unset;
+      if (track->live != NULL && track->is_recent)
+        {
+          sli_pool_track_take_free (pool, track, n, top);
+          sli_pool_track_drop_bits (pool, track);
+          top += n;
+          pool->n_spilt -= n;
+        }
+      has_bits |= track->live != NULL;
+    }
+  pool->head.top = (uintptr_t) top;
+  assert_here (sli_pool_n_stacked (pool) <= pool->stack_capacity);
+  sli_pool_map_fini (pool);
+  if (!has_bits)
+    sli_pool_track_fini (pool);
+  pool->has_tracks = has_bits;
+  plain_set_limit (pool);
+  assert_here (pool->head.top <= pool->head.limit);
 }
 
 /* --- alloc and free ------------------------------------------------------ */

@@ -428,7 +428,17 @@ sli_pool_track_make_bits (SlicePool *pool, Track *track)
 {
   bool has_bits = live_alloc (pool, track);
   track->n_bits = has_bits ? track->n_chunks : 0;
+  track->is_recent = has_bits;
   return has_bits;
+}
+
+void
+sli_pool_track_drop_bits (SlicePool *pool, Track *track)
+{
+  assert_here (track->n_unset == track->n_chunks);
+  sli_chain_table_free (&pool->chain, live_bytes (track), track->live);
+  track->live = NULL;
+  track->n_bits = 0;
 }
 
 void

@@ -456,8 +456,8 @@ pool_held (const SlicePool *pool)
   return pool->chain.held_bytes + pool->chain.beside_bytes;
 }
 
-/* The bitmaps that show which blocks are empty may take more than is
- * returned. */
+/* The bits that show which blocks are empty may take more than these blocks.
+ * Then they go back, too. */
 static size_t
 pool_trim (SlicePool *pool)
 {
@@ -467,10 +467,13 @@ pool_trim (SlicePool *pool)
     {
       sli_pool_plain_trim (pool);
       pool_return_spare (pool, 0);
+      if (pool_held (pool) > before)
+        sli_pool_plain_untrim (pool);
     }
   else
     pool_reset (pool, SLICE_KEEP_NONE);
   size_t after = pool_held (pool);
+  assert_here (after <= before);
   return before > after ? before - after : 0;
 }
 

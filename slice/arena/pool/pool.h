@@ -26,6 +26,7 @@ typedef struct
                              constructed */
   bool is_blind;          /* there was no memory for the bits, so a second free
                              is not detected */
+  bool is_recent;         /* plain: it got its bits in the last trim */
   uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
                              the first n_cut are live (a traced pool has the
                              bits from the start).  In a plain pool a bit
@@ -229,6 +230,8 @@ void *sli_pool_plain_alloc (SlicePool *pool);
 void sli_pool_plain_free (SlicePool *pool, void *object);
 /* Moves all free objects to the bits, and so finds all empty blocks. */
 void sli_pool_plain_trim (SlicePool *pool);
+/* Moves those back whose block got its bits for that, and frees these. */
+void sli_pool_plain_untrim (SlicePool *pool);
 size_t sli_pool_plain_n_live (const SlicePool *pool);
 /* The size of the stack. */
 size_t sli_pool_plain_bytes (const SlicePool *pool);
@@ -350,6 +353,8 @@ void sli_pool_index_init (SlicePool *pool);
 /* Gives a track of a plain pool its bits, none of them set; false: no
  * memory. */
 bool sli_pool_track_make_bits (SlicePool *pool, Track *track);
+/* Frees the bits of a track of a plain pool, none of which is set. */
+void sli_pool_track_drop_bits (SlicePool *pool, Track *track);
 /* Takes n free chunks of a track, the highest first. */
 void sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
                                void **addresses);
