@@ -21,7 +21,8 @@
  * Order: a tree is destroyed from its leaves to its root, among siblings the
  * youngest first.  A node's destructor runs when all its descendants are
  * freed, the payload of its parent is still valid and ralloc_parent() still
- * works.
+ * works.  Only a destructor that frees a node above the tree changes that
+ * (ralloc_set_destructor()).
  *
  * Alignment: a payload is aligned to 16 bytes.
  *
@@ -350,7 +351,11 @@ SLICE_API void *ralloc_parent (const void *ptr);
  *                    not read the context's objects (ralloc-linear.h)
  *
  * It may allocate, free other nodes, and add children to the node or to its
- * parent (they are freed).  It must return: longjmp() or an exception out of
+ * parent (they are freed).  If it frees a node above the one with which the
+ * free began, that node is destroyed at once, with all below it that is not
+ * being freed already, so its destructor runs first.  Then the free goes on:
+ * the node with which it began has become a child of the other's parent, or a
+ * root, and so ralloc_parent() says.  It must return: longjmp() or an exception out of
  * it leaves a tree half freed, and the list of suspended walks wrong.
  *
  * Errors: as ralloc_free(); ptr is NULL (210); if there is no memory for the

@@ -119,6 +119,92 @@ family_new (void (*destructor) (void *))
   return f;
 }
 
+/* The order in which destructors run, a letter each, and behind it that of the
+ * parent; `-': none. */
+static char ran[40];
+
+static char
+name_of (const void *node)
+{
+  return node == NULL ? '-' : ralloc_get_name (node)[0];
+}
+
+static void
+note_ran (void *node)
+{
+  size_t n = strlen (ran);
+
+  g_assert_cmpuint (n + 3, <, sizeof ran);
+  ran[n] = name_of (node);
+  ran[n + 1] = name_of (ralloc_parent (node));
+  ran[n + 2] = ' ';
+  if (strcmp (ralloc_get_name (node), "child") == 0)
+    ralloc_free (victim);
+}
+
+static Family
+family_named (void)
+{
+  Family f = family_new (NULL);
+  void *nodes[] = { f.root, f.uncle, f.parent, f.self, f.child, f.sibling };
+  static const char *const names[]
+      = { "root", "uncle", "parent", "self", "child", "sibling" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (nodes); i++)
+    {
+      ralloc_set_name (nodes[i], names[i]);
+      ralloc_set_destructor (nodes[i], note_ran);
+    }
+  memset (ran, 0, sizeof ran);
+  return f;
+}
+
+/* The destructor of the child frees a node above all that is being freed: that
+ * node and its other descendants are destroyed at once, and for the rest it
+ * never was between them and its parent. */
+static void
+test_frees_above (void)
+{
+  Family f = family_named ();
+  void *above;
+
+  victim = f.root;
+  ralloc_free (f.parent);
+  g_assert_cmpstr (ran, ==, "cs ur r- sp sp p- ");
+
+  f = family_named ();
+  above = ralloc_context (NULL);
+  ralloc_set_name (above, "above");
+  ralloc_steal (above, f.root);
+  victim = f.root;
+  ralloc_free (f.self);
+  g_assert_cmpstr (ran, ==, "cs sp pr ur ra sa ");
+  g_assert_cmpuint (ralloc_total_nodes (above), ==, 1);
+  victim = NULL;
+  ralloc_free (above);
+
+  /* The node whose children are freed is the last of the tree. */
+  f = family_named ();
+  victim = f.root;
+  ralloc_free_children (f.parent);
+  g_assert_cmpstr (ran, ==, "cs ur r- sp sp p- ");
+
+  /* Below a limit, of what is freed and of what is above. */
+  f = family_named ();
+  above = ralloc_context (NULL);
+  ralloc_set_name (above, "above");
+  ralloc_set_limit (above, 100000);
+  ralloc_steal (above, f.root);
+  ralloc_set_limit (f.root, 10000);
+  victim = f.root;
+  ralloc_free (f.parent);
+  g_assert_cmpstr (ran, ==, "cs ur ra sp sp pa ");
+  g_assert_cmpuint (ralloc_total_nodes (above), ==, 1);
+  g_assert_nonnull (ralloc_size (above, 90000));
+  victim = NULL;
+  ralloc_free (above);
+}
+
 static void
 test_frees_others (void)
 {
@@ -1145,6 +1231,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/slice/ralloc-free/frees-above", test_frees_above);
   g_test_add_func ("/slice/ralloc-free/frees-others", test_frees_others);
   g_test_add_func ("/slice/ralloc-free/set-again", test_set_again);
   g_test_add_func ("/slice/ralloc-free/allocates", test_allocates);
