@@ -84,4 +84,14 @@ for name in HAVE_VFORK HAVE_SYS_UNUSED_H SLICE_UNUSED SLICE_NOBODY TROFF \
   expect_found "one that nobody reads is found: $name" " $name\$" "$found"
 done
 
+# --- folders that can't be linked with ---
+
+configure=$(cd "$top_srcdir" && pwd)/configure
+mkdir "$temporary/refused"
+for option in --prefix=/usr,local --prefix=/usr:local '--prefix=/usr local' \
+  --exec-prefix=/usr,local --libdir=/usr/lib,64; do
+  expect_found "$option is refused" "^configure: error: a prefix or libdir" \
+    "$(cd "$temporary/refused" && sh "$configure" "$option" 2>&1)"
+done
+
 finish

@@ -409,6 +409,14 @@ check-installed: all
 	  > stage.log 2>&1 || { cat stage.log; exit 1; }
 	$(MAKE) $(AM_MAKEFLAGS) installcheck-local \
 	  DESTDIR='$(abs_builddir)/stage'
+	$(MAKE) $(AM_MAKEFLAGS) uninstall DESTDIR='$(abs_builddir)/stage' \
+	  > stage.log 2>&1 || { cat stage.log; exit 1; }
+	@left=`find stage ! -type d; \
+	  cd '$(abs_builddir)/stage' && for folder in '$(pkgincludedir)' \
+	    '$(pkglibdir)' '$(pkgdatadir)' '$(cmakedir)' '$(docdir)'; do \
+	    test ! -d ".$$folder" || echo "$$folder"; \
+	  done`; \
+	test -z "$$left" || { echo "left by uninstall: $$left"; exit 1; }
 
 # All of these that a fresh machine can do, stage after stage, and one line of
 # totals.  The logs of a stage are in check-logs/STAGE.
