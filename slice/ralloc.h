@@ -355,8 +355,10 @@ SLICE_API void *ralloc_parent (const void *ptr);
  * free began, that node is destroyed at once, with all below it that is not
  * being freed already, so its destructor runs first.  Then the free goes on:
  * the node with which it began has become a child of the other's parent, or a
- * root, and so ralloc_parent() says.  It must return: longjmp() or an exception out of
- * it leaves a tree half freed, and the list of suspended walks wrong.
+ * root, and so ralloc_parent() says.
+ *
+ * It must return: longjmp() or an exception out of it leaves a tree half freed,
+ * and the list of suspended walks wrong.
  *
  * Errors: as ralloc_free(); ptr is NULL (210); if there is no memory for the
  *   record, it calls the failure handler and ends the program, as
