@@ -158,6 +158,7 @@ noinst_LTLIBRARIES += \
 	%D%/alloc/batch.c \
 	%D%/alloc/chain.c \
 	%D%/alloc/dispatch.c \
+	%D%/alloc/exit-link.c \
 	%D%/alloc/dispatch.h \
 	%D%/alloc/fork.c \
 	%D%/alloc/oom.c \
@@ -167,6 +168,9 @@ noinst_LTLIBRARIES += \
 	%D%/alloc/untraced.h \
 	%D%/alloc/untraced-slice.h
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
+# (exit-link.c says why.)
+%D%/alloc/liballoc_la-exit-link.o %D%/alloc/liballoc_la-exit-link.lo: \
+	override CFLAGS += -fno-lto
 %C%_liballoc_la_LIBADD = %D%/libchecking.la
 
 # --- layer 8: observe reads all layers; its library holds itself alone ---

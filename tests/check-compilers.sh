@@ -38,10 +38,11 @@ compile ()
   shift
   for source in $LIBRARY_SOURCES; do
     case $source in
-    *.c) ;;
+    */exit-link.c) last=-fno-lto ;; # as in slice/local.mk
+    *.c) last= ;;
     *) continue ;;
     esac
-    "$@" $SLICE_LIB_CFLAGS -std=$standard -fPIC -w -DHAVE_CONFIG_H \
+    "$@" $last $SLICE_LIB_CFLAGS -std=$standard -fPIC -w -DHAVE_CONFIG_H \
       -iquote "$top_srcdir/slice" -I"$top_builddir" -I"$top_srcdir" \
       -c "$top_srcdir/$source" -o "$out/$(echo "$source" | tr / -).o" \
       || return
@@ -67,6 +68,19 @@ link_each_way ()
   done
 }
 
+# archive_at_exit COMPILER...: what a program says at exit with these objects in
+# an archive
+archive_at_exit ()
+{
+  echo '#include <slice/slice.h>
+int main (void) { return slice_alloc (40) == NULL; }' > "$temporary/exits.c"
+  rm -f "$out/libslice.a"
+  ${AR:-ar} cr "$out/libslice.a" "$out"/*.o \
+    && "$@" -w -I"$top_builddir" -I"$top_srcdir" -o "$out/exits" \
+         "$temporary/exits.c" "$out/libslice.a" -lpthread \
+    && SLICE_OPTIONS=stats "$out/exits"
+}
+
 # check NAME COMPILER...: a library by it, and the tests on it
 check ()
 {
@@ -86,6 +100,10 @@ check ()
     return
   fi
   test "${ways-}" = "" || link_each_way "$name" "$@"
+  case $* in
+  *gcc*-flto*) expect_found "$name: an archive has what happens at exit" \
+    '^slice: ' "$(archive_at_exit "$@" 2>&1)" ;;
+  esac
   rm -f "$out"/*.o
   for test in $tests; do
     program=$(dirname "$top_builddir/tests/$test")/.libs/$(basename "$test")

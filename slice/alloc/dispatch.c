@@ -28,8 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What SLICE_OPTIONS may ask for at exit (observe/dump.c). */
-LINK_WITH (sli_dump_linked);
+/* Links what SLICE_OPTIONS may ask for at exit. */
+__attribute__ ((used)) static const char *const exit_link = &sli_exit_link;
 
 /* --- one attempt --------------------------------------------------------- */
 

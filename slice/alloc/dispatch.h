@@ -111,6 +111,11 @@ void sli_dispatch_count_malloc_free (void);
 void sli_free_aligned_as (size_t alignment, size_t size, void *block,
                           const char *operation, const void *site);
 
+/* --- exit-link.c --- */
+
+/* Has no meaning; a reference to it links what happens at exit. */
+extern const char sli_exit_link;
+
 /* --- trace.c --- */
 
 /* Lets the entries call the hooks if there are any: before `ready' is set, and

@@ -49,6 +49,7 @@ scheduled_sources = \
 	slice/magazine/record-stats.c \
 	slice/alloc/untraced.c \
 	slice/alloc/dispatch.c \
+	slice/alloc/exit-link.c \
 	slice/slab/slab.c \
 	slice/slab/slab-free.c \
 	slice/slab/slab-stats.c \
