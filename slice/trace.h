@@ -141,8 +141,9 @@ slice_trace_print_lines (FILE *file)
 
   for (; at != NULL && at < end; at++)
     if ((*at)->n_calls > 0)
-      fprintf (file, "%10" PRIu64 " %12" PRIu64 "  %s (%s)\n", (*at)->n_calls,
-               (*at)->bytes, (*at)->place, (*at)->function);
+      /* C89 prints no 64-bit integer where long has 32 bits. */
+      fprintf (file, "%10.0f %12.0f  %s (%s)\n", (double) (*at)->n_calls,
+               (double) (*at)->bytes, (*at)->place, (*at)->function);
 }
 
 /* Each argument is evaluated once, before the call is counted. */

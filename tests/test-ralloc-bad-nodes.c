@@ -125,12 +125,16 @@ make_pointers (char *stack)
   char *full = ralloc_size (root, BYTES);
   char *slice = slice_alloc0 (BYTES);
   char *full_slice = slice_alloc (BYTES);
-  void *inner = ralloc_size (root, 40);
+  /* Of a class that no other node below has, which would reuse it, and beside one
+   * that keeps the slab. */
+  void *beside = ralloc_size (root, 200);
+  void *inner = ralloc_size (root, 200);
 
+  memset (beside, 0, 200);
   memset (full, 0x5a, BYTES);
   memset (full_slice, 0x5a, BYTES);
   ralloc_size (ralloc_size (inner, 24), 24);
-  bad[FREED_LEAF] = freed (ralloc_size (root, 40));
+  bad[FREED_LEAF] = freed (ralloc_size (root, 200));
   bad[FREED_INNER] = freed (inner);
   bad[FREED_LINEAR] = freed (ralloc_linear_context (root));
   bad[FREED_GC] = freed (ralloc_gc_context (root));

@@ -451,12 +451,16 @@ static void *(*second_thread) (void *);
 static void
 wait_for_second_thread (void *node)
 {
-  pthread_t thread;
+  /* With 32 bits a word has space for seven tags or fifteen: a thread may have
+   * the first one's, but several have not. */
+  pthread_t threads[sizeof (void *) > 4 ? 1 : 8];
 
   (void) node;
   fputs ("freeing\n", stderr);
-  pthread_create (&thread, NULL, second_thread, tree_in_use);
-  pthread_join (thread, NULL);
+  for (size_t i = 0; i < G_N_ELEMENTS (threads); i++)
+    pthread_create (&threads[i], NULL, second_thread, tree_in_use);
+  for (size_t i = 0; i < G_N_ELEMENTS (threads); i++)
+    pthread_join (threads[i], NULL);
 }
 
 static void

@@ -172,7 +172,7 @@ fi
 cat > "$temporary/with.cc" <<'END'
 #include <slice/slice.hpp>
 
-volatile std::size_t huge = SIZE_MAX / 4;
+volatile std::size_t huge = SIZE_MAX / 2 + 1;
 void *without (bool fail);
 #ifdef SLICE_HAS_PMR
 std::pmr::memory_resource *resource_without (SliceLinear *arena);
