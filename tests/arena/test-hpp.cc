@@ -298,7 +298,7 @@ void
 test_nothrow ()
 {
   typedef Shaped<64, 8> T;
-  volatile std::size_t size = static_cast<std::size_t> (-1) / 4;
+  volatile std::size_t size = static_cast<std::size_t> (-1) / 2 + 1;
   g_assert_true (T::operator new (size, std::nothrow) == nullptr);
   g_assert_true (T::operator new (size, std::align_val_t (64), std::nothrow)
                  == nullptr);
