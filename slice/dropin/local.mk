@@ -117,6 +117,39 @@ advice_sources = \
 	$(SLICE_DROPIN_LDFLAGS) \
 	$(SLICE_LIB_LDFLAGS:-Wl,-Bsymbolic=)
 
+# slice-trace-trial is for slice-trace predict: the same calls, with the arena
+# of one site in place of regions.
+if WITH_SHARED
+if WITH_TRACE
+pkglib_LTLIBRARIES += %D%/slice-trace-trial.la
+endif
+endif
+%C%_slice_trace_trial_la_SOURCES = \
+	%D%/advice/advice.h \
+	%D%/advice/advice-chunks.h \
+	%D%/advice/advice-file.c \
+	%D%/advice/advice-malloc.c \
+	%D%/advice/advice-modules.c \
+	%D%/advice/advice-modules.h \
+	%D%/advice/advice-new.c \
+	%D%/advice/advice-region.h \
+	%D%/advice/advice-say.c \
+	%D%/advice/advice-say.h \
+	%D%/advice/advice-sites.c \
+	%D%/advice/advice-sites.h \
+	%D%/advice/advice-start.c \
+	%D%/advice/advice-start.h \
+	%D%/advice/advice-trial.c \
+	%D%/malloc-calls.h \
+	%D%/malloc-delete.c \
+	%D%/malloc-new.h \
+	%D%/malloc-next.c \
+	%D%/malloc-next.h
+%C%_slice_trace_trial_la_CFLAGS = $(%C%_libslice_advice_la_CFLAGS)
+%C%_slice_trace_trial_la_LIBADD = $(%C%_libslice_advice_la_LIBADD)
+%C%_slice_trace_trial_la_LDFLAGS = -module \
+	$(%C%_libslice_advice_la_LDFLAGS)
+
 # It needs GLib's headers, so it is not among those that are checked alone.
 gsliceincludedir = $(pkgincludedir)
 gsliceinclude_HEADERS = slice/gslice.h

@@ -46,6 +46,7 @@ endif
 	%D%/trace/command/command-export.c \
 	%D%/trace/command/command-patterns.c \
 	%D%/trace/command/command-pins.c \
+	%D%/trace/command/command-predict.c \
 	%D%/trace/command/command-record.c \
 	%D%/trace/command/command-replay.c \
 	%D%/trace/command/command-report.c \
@@ -136,7 +137,10 @@ endif
 	%D%/trace/format/trace-stream.c \
 	%D%/trace/format/trace-write.c \
 	%D%/trace/format/trace-write.h \
-	%D%/trace/format/xxh64.c
+	%D%/trace/format/xxh64.c \
+	%D%/trace/trial/trial.h \
+	%D%/trace/trial/trial-run.c \
+	%D%/trace/trial/trial-site.c
 nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 %C%_libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSLICE_TRACE_LIBDIR='"$(pkglibdir)"'

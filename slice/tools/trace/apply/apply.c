@@ -197,7 +197,7 @@ site_write (Apply *apply, uint32_t result)
 
 uint32_t
 sli_apply_write (Profile *profile, const ApplySite *sites, const Paths *paths,
-                 bool all, FILE *file)
+                 ApplyChoice choice, FILE *file)
 {
   Apply apply = { .profile = profile,
                   .sites = sites,
@@ -210,7 +210,10 @@ sli_apply_write (Profile *profile, const ApplySite *sites, const Paths *paths,
     {
       uint32_t result = profile->ranked[rank];
       SiteClass class = profile->results[result].verdict.class;
-      apply.kinds[result] = !all ? kind_choose (profile, &sites[result], class)
+      if (choice.only != NULL && !choice.only[result])
+        continue;
+      apply.kinds[result] = !choice.all
+                                ? kind_choose (profile, &sites[result], class)
                             : sites[result].n_blocks > 0 ? KIND_LINEAR
                                                          : KIND_NONE;
       if (apply.kinds[result] != KIND_NONE && n < APPLY_SITES_MAX)

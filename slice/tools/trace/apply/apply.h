@@ -52,9 +52,14 @@ typedef struct
 void sli_apply_paths (Paths *paths, const Profile *profile,
                       const uint64_t *by_node);
 
-/* Writes the advice; returns the sites.  all: a region for each site, whatever
- * that takes. */
+typedef struct
+{
+  bool all;         /* a region for each site, whatever that takes */
+  const bool *only; /* by result: those that count; NULL: all */
+} ApplyChoice;
+
+/* Writes the advice; returns the sites. */
 uint32_t sli_apply_write (Profile *profile, const ApplySite *sites,
-                          const Paths *paths, bool all, FILE *file);
+                          const Paths *paths, ApplyChoice choice, FILE *file);
 
 #endif

@@ -26,7 +26,8 @@ apply_run (Profile *profile, const ProfileOptions *options, bool all,
   if (blocks_sum (profile, sites) > 0)
     sli_apply_paths (&paths, profile, by_node);
   FILE *file = sli_file_begin (path);
-  uint32_t n = sli_apply_write (profile, sites, &paths, all, file);
+  uint32_t n = sli_apply_write (profile, sites, &paths,
+                                (ApplyChoice){ .all = all }, file);
   bool good = sli_file_end (file, path);
   if (n == 0)
     sli_tool_say ("no site would gain: the advice is empty");

@@ -17,6 +17,7 @@ int sli_command_callers (int argc, char **argv);
 int sli_command_pins (int argc, char **argv);
 int sli_command_replay (int argc, char **argv);
 int sli_command_advise (int argc, char **argv);
+int sli_command_predict (int argc, char **argv);
 int sli_command_apply (int argc, char **argv);
 int sli_command_report (int argc, char **argv);
 int sli_command_run (int argc, char **argv);

@@ -28,6 +28,7 @@ static const Command commands[] = {
   { "pins", sli_command_pins, "who keeps the heap from shrinking" },
   { "replay", sli_command_replay, "what other allocators would cost" },
   { "advise", sli_command_advise, "what to change, and what it saves" },
+  { "predict", sli_command_predict, "tries an arena, unchanged program" },
   { "apply", sli_command_apply, "advice that slice-run --advice follows" },
   { "time", sli_command_time, "where a program's allocator time goes" },
   { "report", sli_command_report, "one page, or text, of the stages" },

@@ -1,0 +1,172 @@
+/* advice-trial.c - the arena that one site would have, in the unchanged program
+ *
+ * Layer: dropin.  For slice-trace predict: takes the place of advice-region.c
+ * and advice-chunks.c in a library of its own.  The calls of the advised site
+ * get objects of a real linear arena or pool, as they would in the changed
+ * program.  Or they are found, and served by the malloc behind: the difference
+ * of two such runs is what the arena saves, whatever finding the site costs.
+ *
+ * The memory comes from one range, so that free() knows it.  One thread only:
+ * slice-trace checks that.  The arena does not know the sizes of its objects,
+ * so malloc_usable_size() of them is what is mapped behind them.
+ *
+ * SLICE_TRIAL: "malloc", "linear", or "pool" and the size of its objects.
+ * SLICE_TRIAL_COUNT: a file that gets the number of objects at exit.
+ *
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "config.h"
+
+#include "dropin/advice/advice-chunks.h"
+
+#include <slice/linear.h>
+#include <slice/pool.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TRIAL_AREA_BYTES (UINT64_C (1) << 34)
+
+RegionArea sli_region_area;
+RegionSite sli_region_sites[ADVICE_SITES_MAX];
+
+static struct
+{
+  SliceLinear *linear;
+  SlicePool *pool;
+  size_t object_bytes; /* of the pool */
+  uintptr_t top;       /* of the range that is mapped */
+  uint64_t n_live, n_served;
+} trial;
+
+/* --- memory -------------------------------------------------------------- */
+
+static void *
+trial_map (const SliceSource *source UNUSED, size_t bytes, size_t alignment)
+{
+  uintptr_t start = (trial.top + alignment - 1) & ~(uintptr_t) (alignment - 1);
+
+  if (start + bytes > sli_region_area.start + sli_region_area.bytes)
+    return NULL;
+  trial.top = start + bytes;
+  return (void *) start;
+}
+
+static void
+trial_unmap (const SliceSource *source UNUSED, void *address, size_t bytes)
+{
+  madvise (address, bytes, MADV_DONTNEED);
+  if ((uintptr_t) address + bytes == trial.top)
+    trial.top = (uintptr_t) address;
+}
+
+static const SliceSource trial_source = { .name = "trial",
+                                          .map = trial_map,
+                                          .unmap = trial_unmap,
+                                          .is_zeroed = true };
+
+/* --- blocks -------------------------------------------------------------- */
+
+void *
+sli_region_alloc (unsigned site UNUSED, size_t size)
+{
+  void *block = NULL;
+
+  if (trial.linear != NULL)
+    block = slice_linear_alloc (trial.linear, size == 0 ? 1 : size);
+  else if (trial.pool != NULL && size <= trial.object_bytes)
+    block = slice_pool_alloc (trial.pool);
+  if (block == NULL)
+    return NULL;
+  trial.n_served++;
+  trial.n_live++;
+  return block;
+}
+
+void
+sli_region_free (void *block)
+{
+  trial.n_live--;
+  if (trial.pool != NULL)
+    slice_pool_free (trial.pool, block);
+  else if (trial.n_live == 0)
+    slice_linear_reset (trial.linear, SLICE_KEEP_ALL);
+}
+
+size_t
+sli_region_bytes (const void *block)
+{
+  return trial.pool != NULL ? trial.object_bytes
+                            : trial.top - (uintptr_t) block;
+}
+
+bool
+sli_region_resize (void *block UNUSED, size_t size)
+{
+  return trial.pool != NULL && size <= trial.object_bytes;
+}
+
+void
+sli_region_count (unsigned site UNUSED, uint64_t *n_served,
+                  uint64_t *n_chunks_most)
+{
+  *n_served = trial.n_served;
+  *n_chunks_most = (trial.top - sli_region_area.start) / CHUNK_BYTES;
+}
+
+/* --- beginning and end --------------------------------------------------- */
+
+static bool
+arena_make (const char *wanted)
+{
+  SliceArenaOptions options = { .source = &trial_source };
+
+  if (strcmp (wanted, "linear") == 0)
+    trial.linear = slice_linear_new (&options);
+  else if (strncmp (wanted, "pool ", 5) == 0)
+    {
+      trial.object_bytes = strtoul (wanted + 5, NULL, 10);
+      trial.pool = slice_pool_new (&(SlicePoolOptions){
+          .object_bytes = trial.object_bytes, .arena = options });
+    }
+  else
+    return true;
+  return trial.linear != NULL || trial.pool != NULL;
+}
+
+bool
+sli_region_begin (const Advice *advice UNUSED)
+{
+  const char *wanted = secure_getenv ("SLICE_TRIAL");
+  void *area = mmap (NULL, TRIAL_AREA_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  if (wanted == NULL || area == MAP_FAILED)
+    return false;
+  /* as the library's own pages are */
+  madvise (area, TRIAL_AREA_BYTES, MADV_NOHUGEPAGE);
+  trial.top = (uintptr_t) area;
+  sli_region_area = (RegionArea){ (uintptr_t) area, TRIAL_AREA_BYTES };
+  return arena_make (wanted);
+}
+
+__attribute__ ((destructor)) static void
+trial_end (void)
+{
+  const char *path = secure_getenv ("SLICE_TRIAL_COUNT");
+  char text[32];
+  int file = path == NULL ? -1 : open (path, O_WRONLY | O_CLOEXEC);
+  int n = snprintf (text, sizeof text, "%llu\n",
+                    (unsigned long long) trial.n_served);
+
+  if (file < 0)
+    return;
+  if (write (file, text, (size_t) n) != n)
+    _exit (EXIT_FAILURE);
+  close (file);
+}

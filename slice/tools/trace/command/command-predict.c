@@ -1,0 +1,185 @@
+/* command-predict.c - slice-trace predict: what a change will save
+ *
+ * Tools.  Tries one site's arena in the unchanged program, so that the
+ * prediction includes what a replay can't: the program's own work between the
+ * calls, and where its data lies.
+ *
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "command-line.h"
+#include "commands.h"
+#include "tools/trace/common/stage.h"
+#include "tools/trace/common/tool.h"
+#include "tools/trace/trial/trial.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The interval is this share of the saving either way, or that of the runs if
+ * it is wider; of memory, at least that share of the peak. */
+#define INTERVAL_SHARE 0.25
+#define MEMORY_SHARE 0.02
+/* The runs must be this sure, or there are more of them. */
+#define NOISE_SHARE 0.15
+#define MORE_ROUNDS 4
+/* The site's blocks that the library must have found. */
+#define SERVED_SHARE 0.98
+
+typedef struct
+{
+  TextList sites;
+  const char *arena, *command;
+  uint32_t n_rounds;
+} Predict;
+
+/* Chooses the site in a process of its own: the programs that this one starts
+ * would inherit a large trace in their peak of memory. */
+static TrialSite
+site_find (const char *trace, const ProfileOptions *options,
+           const Predict *predict, int advice)
+{
+  TrialSite site;
+  int ends[2], status;
+  if (pipe (ends) != 0)
+    sli_tool_exit (TOOL_FAILED, "pipe: %s", strerror (errno));
+  pid_t pid = fork ();
+  if (pid == 0)
+    {
+      Profile *profile = sli_profile_new (trace, options);
+      site = sli_trial_site (profile, options, predict->sites.items,
+                             predict->arena, advice);
+      _exit (write (ends[1], &site, sizeof site) == sizeof site
+                 ? TOOL_OK
+                 : TOOL_FAILED);
+    }
+  close (ends[1]);
+  ssize_t n = read (ends[0], &site, sizeof site);
+  close (ends[0]);
+  if (pid < 0 || waitpid (pid, &status, 0) < 0)
+    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
+  if (!WIFEXITED (status) || WEXITSTATUS (status) != TOOL_OK
+      || n != sizeof site)
+    exit (WIFEXITED (status) ? WEXITSTATUS (status) : TOOL_FAILED);
+  return site;
+}
+
+/* The CPU seconds that the change saves.  The arena's functions are inline in
+ * the changed program, and here two calls away from free() and one from
+ * malloc(). */
+static Estimate
+saving_find (const TrialRuns *runs, const TrialSite *site, double call_nsec)
+{
+  Estimate saving = sli_trial_difference (
+      runs->cpu_sec[TRIAL_MALLOC], runs->cpu_sec[TRIAL_ARENA], runs->n);
+  saving.value += (site->n_allocs + 2 * site->n_frees) * call_nsec * 1e-9;
+  return saving;
+}
+
+static void
+time_print (const TrialRuns *runs, Estimate saving)
+{
+  double before = sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n);
+  double half = fmax (INTERVAL_SHARE * fabs (saving.value), saving.half);
+  printf ("time     %.1f to %.1f %% of %.4g s saved (%.4g to %.4g s)%s\n",
+          100 * (saving.value - half) / before,
+          100 * (saving.value + half) / before, before, saving.value - half,
+          saving.value + half,
+          saving.half > INTERVAL_SHARE * fabs (saving.value)
+              ? ": the runs differ too much to say more"
+              : "");
+}
+
+static void
+memory_print (const TrialRuns *runs)
+{
+  double before = sli_trial_median (runs->rss_kib[TRIAL_PLAIN], runs->n);
+  double saved = sli_trial_median (runs->rss_kib[TRIAL_MALLOC], runs->n)
+                 - sli_trial_median (runs->rss_kib[TRIAL_ARENA], runs->n);
+  double half = fmax (INTERVAL_SHARE * fabs (saved), MEMORY_SHARE * before);
+  printf ("memory   %.0f to %.0f KiB of %.0f KiB saved\n", saved - half,
+          saved + half, before);
+}
+
+static void
+runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
+           const char *advice, double call_nsec)
+{
+  site->n_served = sli_trial_count (site, predict->command, advice);
+  if (site->n_served < SERVED_SHARE * site->n_allocs)
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "of %.0f blocks only %.0f can be found in the unchanged "
+                   "program: no prediction",
+                   site->n_allocs, site->n_served);
+  for (int i = 0; i < MORE_ROUNDS; i++)
+    {
+      unsigned n = predict->n_rounds;
+      if (runs->n + n > TRIAL_ROUNDS_MAX)
+        return;
+      sli_trial_run (runs, site, predict->command, advice, n);
+      Estimate saving = saving_find (runs, site, call_nsec);
+      if (saving.half <= NOISE_SHARE * fabs (saving.value))
+        return;
+    }
+}
+
+static int
+predict_run (const char *trace, const ProfileOptions *options,
+             const Predict *predict)
+{
+  TrialRuns *runs = sli_tool_zero (sizeof *runs);
+  int fd = sli_file_unnamed ();
+  char *advice = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
+  TrialSite site = site_find (trace, options, predict, fd);
+  double call_nsec = sli_trial_call_nsec ();
+  runs_make (runs, &site, predict, advice, call_nsec);
+  printf ("site     %s%s: %s; tried on: %s\n", site.name,
+          site.n_sites > 1 ? ", and others" : "", site.class, site.arena);
+  printf ("calls    %.0f allocations, %.0f frees; %.2f ns a call that does "
+          "nothing\n",
+          site.n_allocs, site.n_frees, call_nsec);
+  time_print (runs, saving_find (runs, &site, call_nsec));
+  memory_print (runs);
+  printf ("runs     %u of each, in turn; CPU time and peak resident memory\n",
+          runs->n);
+  free (advice);
+  free (runs);
+  close (fd);
+  return TOOL_OK;
+}
+
+int
+sli_command_predict (int argc, char **argv)
+{
+  TraceOptions trace;
+  Predict predict = { .n_rounds = 15 };
+  const ToolOption table[]
+      = { { OPTION_COUNT, NULL, 'n', &predict.n_rounds, "N",
+            "Runs of each (15); up to four times as many if they differ much",
+            5, TRIAL_ROUNDS_MAX },
+          OPTION (TEXTS, "site", 0, &predict.sites, "TEXT",
+                  "All sites with this in their names, in one arena; may be "
+                  "repeated"),
+          OPTION (TEXT, "as", 0, &predict.arena, "linear|pool",
+                  "The arena, if not the one of its class"),
+          { 0 } };
+  const CommandLine line
+      = { .words = "TRACE COMMAND",
+          .help = "What one site's arena saves in time and memory: tries it "
+                  "in the unchanged program.  COMMAND is in quotes, and runs "
+                  "the program that was recorded.",
+          .options = table,
+          .trace = &trace,
+          .least = 2,
+          .most = 2 };
+  sli_trace_options_init (&trace, 0);
+  sli_command_line (&line, &argc, &argv);
+  predict.command = argv[1];
+  if (predict.arena != NULL && strcmp (predict.arena, "linear") != 0
+      && strcmp (predict.arena, "pool") != 0)
+    sli_tool_exit (TOOL_USAGE, "--as: \"linear\" or \"pool\"");
+  return predict_run (argv[0], &trace.profile, &predict);
+}

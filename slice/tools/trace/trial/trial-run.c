@@ -1,0 +1,235 @@
+/* trial-run.c - runs of the program in turn, and what they differ by
+ *
+ * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include "trial.h"
+#include "tools/trace/common/tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRIAL_LIBRARY "slice-trace-trial.so"
+#define LIBSLICE "libslice.so.0"
+#define N_CALLS 1000000
+#define N_CALL_ROUNDS 20
+
+/* --- the library --------------------------------------------------------- */
+
+/* A file beside this program (an uninstalled build) or where it was installed;
+ * NULL: only there, by its name. */
+static char *
+beside_find (const char *const *places, const char *name)
+{
+  char self[PATH_MAX];
+  ssize_t n = readlink ("/proc/self/exe", self, sizeof self - 1);
+  if (n <= 0)
+    return NULL;
+  self[n] = '\0';
+  *strrchr (self, '/') = '\0';
+  for (; *places != NULL; places++)
+    {
+      char *path = sli_tool_text ("%s%s/%s", self, *places, name);
+      if (access (path, R_OK) == 0)
+        return path;
+      free (path);
+    }
+  return NULL;
+}
+
+static char *
+preload_find (void)
+{
+  static const char *const own[]
+      = { "/../dropin/.libs", "/../../dropin/.libs", NULL };
+  static const char *const base[] = { "/../.libs", "/../../.libs", NULL };
+  char *trial = beside_find (own, TRIAL_LIBRARY);
+  char *slice = trial == NULL ? NULL : beside_find (base, LIBSLICE);
+  if (slice != NULL)
+    return sli_tool_text ("%s:%s", slice, trial);
+  trial = sli_tool_text ("%s/" TRIAL_LIBRARY, SLICE_TRACE_LIBDIR);
+  if (access (trial, R_OK) != 0)
+    sli_tool_exit (TOOL_FAILED, "%s: %s", trial, strerror (errno));
+  return trial;
+}
+
+/* --- runs ---------------------------------------------------------------- */
+
+static void
+environment_set (Trial trial, const TrialSite *site, const char *preload,
+                 const char *advice)
+{
+  const char *before = getenv ("LD_PRELOAD");
+  if (trial == TRIAL_PLAIN)
+    return;
+  setenv ("LD_PRELOAD",
+          before != NULL && before[0] != '\0'
+              ? sli_tool_text ("%s:%s", preload, before)
+              : preload,
+          1);
+  setenv ("SLICE_ADVICE", advice, 1);
+  setenv ("SLICE_TRIAL", trial == TRIAL_ARENA ? site->arena : "malloc", 1);
+}
+
+/* Runs the command, and returns what it used. */
+static struct rusage
+command_run (Trial trial, const TrialSite *site, const char *command,
+             const char *advice, const char *preload)
+{
+  struct rusage usage;
+  int status;
+  pid_t pid = fork ();
+  if (pid < 0)
+    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
+  if (pid == 0)
+    {
+      dup2 (open ("/dev/null", O_WRONLY), STDOUT_FILENO);
+      signal (SIGXFSZ, SIG_DFL);
+      environment_set (trial, site, preload, advice);
+      execl ("/bin/sh", "sh", "-c", command, (char *) NULL);
+      _exit (TOOL_NOT_RUN);
+    }
+  if (wait4 (pid, &status, 0, &usage) < 0)
+    sli_tool_exit (TOOL_NOT_RUN, "wait4: %s", strerror (errno));
+  if (!WIFEXITED (status) || WEXITSTATUS (status) != 0)
+    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (%s %d)", command,
+                   WIFEXITED (status) ? "status" : "signal",
+                   WIFEXITED (status) ? WEXITSTATUS (status)
+                                      : WTERMSIG (status));
+  return usage;
+}
+
+static double
+seconds_of (const struct rusage *usage)
+{
+  return (double) (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec)
+         + (double) (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec)
+               * 1e-6;
+}
+
+void
+sli_trial_run (TrialRuns *runs, const TrialSite *site, const char *command,
+               const char *advice, unsigned n)
+{
+  char *preload = preload_find ();
+  for (unsigned end = runs->n + n; runs->n < end; runs->n++)
+    for (unsigned i = 0; i < N_TRIALS; i++)
+      {
+        Trial trial = (Trial) ((i + runs->n) % N_TRIALS);
+        struct rusage usage
+            = command_run (trial, site, command, advice, preload);
+        runs->cpu_sec[trial][runs->n] = seconds_of (&usage);
+        runs->rss_kib[trial][runs->n] = (double) usage.ru_maxrss;
+      }
+  free (preload);
+}
+
+double
+sli_trial_count (const TrialSite *site, const char *command,
+                 const char *advice)
+{
+  char *preload = preload_find (), text[32] = "";
+  int fd = sli_file_unnamed ();
+  char *path = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
+  setenv ("SLICE_TRIAL_COUNT", path, 1);
+  command_run (TRIAL_ARENA, site, command, advice, preload);
+  unsetenv ("SLICE_TRIAL_COUNT");
+  ssize_t n = pread (fd, text, sizeof text - 1, 0);
+  close (fd);
+  free (path);
+  free (preload);
+  return n > 0 ? strtod (text, NULL) : -1;
+}
+
+/* --- numbers ------------------------------------------------------------- */
+
+static int
+double_compare (const void *a, const void *b)
+{
+  double left = *(const double *) a, right = *(const double *) b;
+  return left < right ? -1 : left > right;
+}
+
+/* A sorted copy; freed by the caller. */
+static double *
+sorted (const double *values, unsigned n)
+{
+  double *copy = sli_tool_alloc (n * sizeof *copy);
+  memcpy (copy, values, n * sizeof *copy);
+  qsort (copy, n, sizeof *copy, double_compare);
+  return copy;
+}
+
+double
+sli_trial_median (const double *values, unsigned n)
+{
+  double *copy = sorted (values, n);
+  double median = (copy[(n - 1) / 2] + copy[n / 2]) / 2;
+  free (copy);
+  return median;
+}
+
+/* The median, and the order statistics around it that enclose the true one in
+ * 95 % of the cases, whatever the noise looks like (the sign test, by its
+ * normal approximation). */
+Estimate
+sli_trial_difference (const double *first, const double *second, unsigned n)
+{
+  double *less = sli_tool_alloc (n * sizeof *less);
+  for (unsigned i = 0; i < n; i++)
+    less[i] = first[i] - second[i];
+  double *order = sorted (less, n);
+  double ranks = (double) n / 2 - 0.98 * sqrt ((double) n);
+  unsigned low = ranks < 0 ? 0 : (unsigned) ranks;
+  Estimate found = { .value = sli_trial_median (less, n),
+                     .half = (order[n - 1 - low] - order[low]) / 2 };
+  free (order);
+  free (less);
+  return found;
+}
+
+static void *__attribute__ ((noinline))
+called (void *argument)
+{
+  __asm__ volatile ("");
+  return argument;
+}
+
+static double
+loop_nsec (void *(*volatile *function) (void *))
+{
+  struct timespec start, end;
+  void *value = NULL;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &start);
+  for (int i = 0; i < N_CALLS; i++)
+    {
+      if (function != NULL)
+        value = (*function) (value);
+      __asm__ volatile ("" : "+r"(value));
+    }
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &end);
+  return ((double) (end.tv_sec - start.tv_sec) * 1e9
+          + (double) (end.tv_nsec - start.tv_nsec))
+         / N_CALLS;
+}
+
+double
+sli_trial_call_nsec (void)
+{
+  void *(*volatile function) (void *) = called;
+  double with = 1e300, without = 1e300;
+  for (int i = 0; i < N_CALL_ROUNDS; i++)
+    {
+      with = fmin (with, loop_nsec (&function));
+      without = fmin (without, loop_nsec (NULL));
+    }
+  return with > without ? with - without : 0;
+}

@@ -1,0 +1,145 @@
+/* trial-site.c - chooses the site of a trial
+ *
+ * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#include "trial.h"
+#include "tools/trace/apply/apply.h"
+#include "tools/trace/common/tool.h"
+#include "tools/trace/profile/profile-json.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The arena that a class is tried on; NULL: none. */
+static const char *
+arena_of (SiteClass class)
+{
+  switch (class)
+    {
+    case CLASS_IMMORTAL:
+    case CLASS_LINEAR:
+    case CLASS_LINEAR_FAIR:
+      return "linear";
+    case CLASS_POOL:
+      return "pool";
+    default:
+      return NULL;
+    }
+}
+
+static bool
+has_one_thread (const Verdict *verdict)
+{
+  return verdict->numbers[NUMBER_T] <= 1 && verdict->numbers[NUMBER_X] <= 0;
+}
+
+static bool
+is_named (const Profile *profile, const SiteResult *result,
+          const char *const *wanted)
+{
+  bool found = false;
+  char *name = sli_profile_site_name (profile, result->site);
+  for (; *wanted != NULL; wanted++)
+    found |= strstr (name, *wanted) != NULL;
+  free (name);
+  return found;
+}
+
+/* Chooses, by result, what the arena is to have; returns the hottest of them,
+ * or NULL. */
+static const SiteResult *
+sites_choose (const Profile *profile, const char *const *wanted, bool *only)
+{
+  const SiteResult *first = NULL;
+  for (uint32_t rank = 0; rank < profile->n_results; rank++)
+    {
+      uint32_t number = profile->ranked[rank];
+      const SiteResult *result = &profile->results[number];
+      SiteClass class = result->verdict.class;
+      bool suits = wanted == NULL ? first == NULL && arena_of (class) != NULL
+                                  : class != CLASS_RARE
+                                        && is_named (profile, result, wanted);
+      if (!suits || !has_one_thread (&result->verdict))
+        continue;
+      only[number] = true;
+      if (first == NULL)
+        first = result;
+    }
+  return first;
+}
+
+/* Sums up the sites, and names the arena. */
+static TrialSite
+sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
+           const SiteResult *first, const char *arena)
+{
+  TrialSite sum = { .n_served = -1 };
+  uint64_t largest = 0;
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    if (only[i])
+      {
+        sum.n_sites++;
+        sum.n_allocs += (double) profile->results[i].stats->allocs;
+        sum.n_frees += (double) profile->results[i].stats->frees;
+        largest = sites[i].largest > largest ? sites[i].largest : largest;
+      }
+  char *name = sli_profile_site_name (profile, first->site);
+  snprintf (sum.name, sizeof sum.name, "%s", name);
+  free (name);
+  snprintf (sum.class, sizeof sum.class, "%s",
+            sli_class_title (first->verdict.class));
+  if (arena == NULL)
+    arena = arena_of (first->verdict.class);
+  if (arena == NULL)
+    sli_tool_exit (TOOL_NO_EVENTS, "%s: its class (%s) has no arena that can "
+                                   "be tried: choose one (--as)",
+                   sum.name, sum.class);
+  if (strcmp (arena, "pool") == 0)
+    snprintf (sum.arena, sizeof sum.arena, "pool %llu",
+              (unsigned long long) largest);
+  else
+    snprintf (sum.arena, sizeof sum.arena, "linear");
+  return sum;
+}
+
+/* Writes the advice for the sites to the file. */
+static void
+advice_write (Profile *profile, const ApplySite *sites,
+              const uint64_t *by_node, const bool *only, int fd)
+{
+  Paths paths = { 0 };
+  FILE *file = fdopen (dup (fd), "w");
+  if (file == NULL)
+    sli_tool_exit (TOOL_FAILED, "the advice can't be written");
+  sli_apply_paths (&paths, profile, by_node);
+  if (sli_apply_write (profile, sites, &paths,
+                       (ApplyChoice){ .all = true, .only = only }, file)
+      == 0)
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "the calls of that site can't be found in the unchanged "
+                   "program");
+  if (fclose (file) != 0)
+    sli_tool_exit (TOOL_FAILED, "the advice can't be written");
+  free (paths.nodes);
+  sli_table_free (&paths.by_key);
+}
+
+TrialSite
+sli_trial_site (Profile *profile, const ProfileOptions *options,
+                const char *const *wanted, const char *arena, int fd)
+{
+  bool *only = sli_tool_zero (profile->n_results + 1);
+  const SiteResult *first = sites_choose (profile, wanted, only);
+  if (first == NULL)
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "no such site whose blocks one thread has, and that would "
+                   "suit an arena");
+  uint64_t *by_node;
+  ApplySite *sites = sli_apply_regions (profile, options, &by_node);
+  TrialSite sum = sites_sum (profile, sites, only, first, arena);
+  advice_write (profile, sites, by_node, only, fd);
+  free (by_node);
+  free (sites);
+  free (only);
+  return sum;
+}

@@ -1,0 +1,77 @@
+/* trial.h - one site on its arena, in the unchanged program
+ *
+ * Tools.  trial-site.c chooses the site and writes the advice for it;
+ * trial-run.c runs the program in turn as it is, with the site found and left
+ * to malloc, and with the site on its arena; command-predict.c is the command.
+ *
+ * Design: chapter 13.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_TRIAL_TRIAL_H
+#define SLI_TRACE_TRIAL_TRIAL_H
+
+#include "tools/trace/profile/profile.h"
+
+typedef struct
+{
+  char name[256]; /* of the hottest */
+  unsigned n_sites;
+  char class[64];
+  char arena[32]; /* as the preloaded library takes it */
+  double n_allocs, n_frees;
+  double n_served; /* that the library could find; below 0: not known */
+} TrialSite;
+
+typedef enum
+{
+  TRIAL_PLAIN,  /* the program as it is */
+  TRIAL_MALLOC, /* the site is found, and served by malloc */
+  TRIAL_ARENA,
+  N_TRIALS
+} Trial;
+
+#define TRIAL_ROUNDS_MAX 200
+
+/* CPU seconds and peak KiB of each run. */
+typedef struct
+{
+  double cpu_sec[N_TRIALS][TRIAL_ROUNDS_MAX];
+  double rss_kib[N_TRIALS][TRIAL_ROUNDS_MAX];
+  unsigned n;
+} TrialRuns;
+
+/* A value and half its 95 % interval. */
+typedef struct
+{
+  double value, half;
+} Estimate;
+
+/* --- trial-site.c --- */
+
+/* Chooses the sites that one arena is to have, and writes their advice to a
+ * file.  Exits with a message if there is none.
+ *
+ * wanted  sites with one of these in their names, ended by NULL; or NULL: the
+ *         hottest that suits
+ * arena   "linear", "pool", or NULL: by its class
+ */
+TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,
+                          const char *const *wanted, const char *arena,
+                          int fd);
+
+/* --- trial-run.c --- */
+
+/* Exits with a message if a run does not succeed.  The path is that of the
+ * advice. */
+void sli_trial_run (TrialRuns *runs, const TrialSite *site,
+                    const char *command, const char *advice, unsigned n);
+/* Runs it once, and returns how many blocks the arena had. */
+double sli_trial_count (const TrialSite *site, const char *command,
+                        const char *advice);
+/* The median of what the second takes less than the first, run by run. */
+Estimate sli_trial_difference (const double *first, const double *second,
+                               unsigned n);
+double sli_trial_median (const double *values, unsigned n);
+/* The nanoseconds of a call that does nothing. */
+double sli_trial_call_nsec (void);
+
+#endif
