@@ -13,6 +13,7 @@
 #include "tools/trace/replay/resample.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
+#include "tools/trace/trial/trial.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -87,8 +88,24 @@ least (const double *values, size_t n)
   return found;
 }
 
+/* As slice-trace predict counts: the median of the differences, pair by
+ * pair. */
+static void
+medians_print (double cpu[2][N_RUNS_MAX], double rss[2][N_RUNS_MAX],
+               unsigned n)
+{
+  double before = sli_trial_median (cpu[0], n);
+  double saved = sli_trial_difference (cpu[0], cpu[1], n).value;
+  double kib = sli_trial_difference (rss[0], rss[1], n).value;
+  printf ("time     %.1f %% of %.4g s saved (%.4g s)\n",
+          100 * saved / before, before, saved);
+  printf ("memory   %.0f KiB of %.0f KiB saved\n", kib,
+          sli_trial_median (rss[0], n));
+}
+
 static int
-commands_compare (char **commands, const char *advice_path, size_t n)
+commands_compare (char **commands, const char *advice_path, size_t n,
+                  bool medians)
 {
   double cpu[2][N_RUNS_MAX] = { { 0 } }, rss[2][N_RUNS_MAX];
   for (size_t i = 0; i < n; i++)
@@ -100,6 +117,11 @@ commands_compare (char **commands, const char *advice_path, size_t n)
         cpu[which][i] = measured.cpu_sec;
         rss[which][i] = measured.rss_kib;
       }
+  if (medians)
+    {
+      medians_print (cpu, rss, (unsigned) n);
+      return TOOL_OK;
+    }
   bool differs = ratio_print ("cpu", "s", cpu[0], cpu[1], n);
   differs |= ratio_print ("memory", "KiB", rss[0], rss[1], n);
   JsonValue *advice = sli_stage_load (advice_path, "slice-trace advice 1");
@@ -265,12 +287,14 @@ sli_command_compare (int argc, char **argv)
   TextList preloads = { 0 };
   uint32_t n = 10;
   const char *advice_path = NULL;
-  bool replay = false;
+  bool replay = false, medians = false;
   const ToolOption options[]
       = { { OPTION_COUNT, NULL, 'n', &n, "N", "Runs of each (10)", 2,
             N_RUNS_MAX },
           OPTION (TEXT, "predicted", 0, &advice_path, "ADVICE",
                   "What was predicted, beside what is measured"),
+          OPTION (FLAG, "medians", 0, &medians, NULL,
+                  "The medians of the savings, as predict counts"),
           OPTION (FLAG, "replay", 0, &replay, NULL,
                   "Traces, on malloc and on slices"),
           OPTION (TEXTS, "preload", 0, &preloads, "LIBRARY",
@@ -292,5 +316,5 @@ sli_command_compare (int argc, char **argv)
   if (argc != 2)
     sli_tool_exit (TOOL_USAGE, "two commands are wanted, each in quotes, or "
                               "--replay and traces");
-  return commands_compare (argv, advice_path, n);
+  return commands_compare (argv, advice_path, n, medians);
 }
