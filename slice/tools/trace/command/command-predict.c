@@ -20,9 +20,14 @@
 #include <unistd.h>
 
 /* The interval is this share of the saving either way, or that of the runs if
- * it is wider; of memory, at least that share of the peak. */
+ * it is wider.  That of memory is at least a share of the peak, or what the
+ * library's own pages may differ by: it is preloaded here, and linked later. */
 #define INTERVAL_SHARE 0.25
 #define MEMORY_SHARE 0.02
+#define MEMORY_KIB 192
+/* If finding the sites makes the program that much slower, the runs say nothing
+ * about it. */
+#define SLOWER_MAX 1.5
 /* The runs must be this sure, or there are more of them. */
 #define NOISE_SHARE 0.15
 #define MORE_ROUNDS 4
@@ -35,6 +40,19 @@ typedef struct
   const char *arena, *command;
   uint32_t n_rounds;
 } Predict;
+
+/* Ends the program if finding the sites takes too long. */
+static void
+slower_check (const TrialRuns *runs)
+{
+  double plain = sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n);
+  double found = sli_trial_median (runs->cpu_sec[TRIAL_MALLOC], runs->n);
+  if (found > SLOWER_MAX * plain)
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "the program takes %.2f times as long while its calls are "
+                   "found: no prediction",
+                   found / plain);
+}
 
 /* Chooses the site in a process of its own: the programs that this one starts
  * would inherit a large trace in their peak of memory. */
@@ -67,15 +85,19 @@ site_find (const char *trace, const ProfileOptions *options,
   return site;
 }
 
-/* The CPU seconds that the change saves.  The arena's functions are inline in
- * the changed program, and here two calls away from free() and one from
- * malloc(). */
+/* The CPU seconds that the change saves, at most all.  With a linear arena the
+ * program does not free block by block: neither the two calls, which the runs
+ * still make, nor the step from one block to the next remain.  With a pool the
+ * calls become inline, but the processor has overlapped most of them with the
+ * program's work anyway. */
 static Estimate
-saving_find (const TrialRuns *runs, const TrialSite *site, double call_nsec)
+saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
 {
   Estimate saving = sli_trial_difference (
       runs->cpu_sec[TRIAL_MALLOC], runs->cpu_sec[TRIAL_ARENA], runs->n);
-  saving.value += (site->n_allocs + 2 * site->n_frees) * call_nsec * 1e-9;
+  if (strcmp (site->arena, "linear") == 0)
+    saving.value += site->n_frees
+                    * (2 * costs.call_nsec + costs.step_nsec) * 1e-9;
   return saving;
 }
 
@@ -86,8 +108,8 @@ time_print (const TrialRuns *runs, Estimate saving)
   double half = fmax (INTERVAL_SHARE * fabs (saving.value), saving.half);
   printf ("time     %.1f to %.1f %% of %.4g s saved (%.4g to %.4g s)%s\n",
           100 * (saving.value - half) / before,
-          100 * (saving.value + half) / before, before, saving.value - half,
-          saving.value + half,
+          100 * fmin (saving.value + half, before) / before, before,
+          saving.value - half, fmin (saving.value + half, before),
           saving.half > INTERVAL_SHARE * fabs (saving.value)
               ? ": the runs differ too much to say more"
               : "");
@@ -99,14 +121,14 @@ memory_print (const TrialRuns *runs)
   double before = sli_trial_median (runs->rss_kib[TRIAL_PLAIN], runs->n);
   double saved = sli_trial_median (runs->rss_kib[TRIAL_MALLOC], runs->n)
                  - sli_trial_median (runs->rss_kib[TRIAL_ARENA], runs->n);
-  double half = fmax (INTERVAL_SHARE * fabs (saved), MEMORY_SHARE * before);
+  double half = fmax (INTERVAL_SHARE * fabs (saved), fmax (MEMORY_SHARE * before, MEMORY_KIB));
   printf ("memory   %.0f to %.0f KiB of %.0f KiB saved\n", saved - half,
           saved + half, before);
 }
 
 static void
 runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
-           const char *advice, double call_nsec)
+           const char *advice, TrialCosts costs)
 {
   site->n_served = sli_trial_count (site, predict->command, advice);
   if (site->n_served < SERVED_SHARE * site->n_allocs)
@@ -120,7 +142,8 @@ runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
       if (runs->n + n > TRIAL_ROUNDS_MAX)
         return;
       sli_trial_run (runs, site, predict->command, advice, n);
-      Estimate saving = saving_find (runs, site, call_nsec);
+      slower_check (runs);
+      Estimate saving = saving_find (runs, site, costs);
       if (saving.half <= NOISE_SHARE * fabs (saving.value))
         return;
     }
@@ -134,17 +157,20 @@ predict_run (const char *trace, const ProfileOptions *options,
   int fd = sli_file_unnamed ();
   char *advice = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
   TrialSite site = site_find (trace, options, predict, fd);
-  double call_nsec = sli_trial_call_nsec ();
-  runs_make (runs, &site, predict, advice, call_nsec);
+  TrialCosts costs = sli_trial_costs ();
+  runs_make (runs, &site, predict, advice, costs);
   printf ("site     %s%s: %s; tried on: %s\n", site.name,
           site.n_sites > 1 ? ", and others" : "", site.class, site.arena);
   printf ("calls    %.0f allocations, %.0f frees; %.2f ns a call that does "
-          "nothing\n",
-          site.n_allocs, site.n_frees, call_nsec);
-  time_print (runs, saving_find (runs, &site, call_nsec));
+          "nothing, %.2f ns a step\n",
+          site.n_allocs, site.n_frees, costs.call_nsec, costs.step_nsec);
+  time_print (runs, saving_find (runs, &site, costs));
   memory_print (runs);
-  printf ("runs     %u of each, in turn; CPU time and peak resident memory\n",
-          runs->n);
+  printf ("runs     %u of each, in turn: %.4g s as it is, %.4g s with the site "
+          "found, %.4g s with the arena\n",
+          runs->n, sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n),
+          sli_trial_median (runs->cpu_sec[TRIAL_MALLOC], runs->n),
+          sli_trial_median (runs->cpu_sec[TRIAL_ARENA], runs->n));
   free (advice);
   free (runs);
   close (fd);

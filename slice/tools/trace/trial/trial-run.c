@@ -204,32 +204,41 @@ called (void *argument)
 }
 
 static double
-loop_nsec (void *(*volatile *function) (void *))
+cpu_nsec (void)
 {
-  struct timespec start, end;
-  void *value = NULL;
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &start);
+  struct timespec now;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
+}
+
+/* A turn of the loop alone, with a call, or with a step. */
+static double
+loop_nsec (void *(*volatile *function) (void *), bool steps)
+{
+  void *cell = &cell, *value = &cell;
+  double start = cpu_nsec ();
   for (int i = 0; i < N_CALLS; i++)
     {
       if (function != NULL)
         value = (*function) (value);
-      __asm__ volatile ("" : "+r"(value));
+      if (steps)
+        value = *(void **) value;
+      __asm__ volatile ("" : "+r"(value) : : "memory");
     }
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &end);
-  return ((double) (end.tv_sec - start.tv_sec) * 1e9
-          + (double) (end.tv_nsec - start.tv_nsec))
-         / N_CALLS;
+  return (cpu_nsec () - start) / N_CALLS;
 }
 
-double
-sli_trial_call_nsec (void)
+TrialCosts
+sli_trial_costs (void)
 {
   void *(*volatile function) (void *) = called;
-  double with = 1e300, without = 1e300;
+  double call = 1e300, step = 1e300, empty = 1e300;
   for (int i = 0; i < N_CALL_ROUNDS; i++)
     {
-      with = fmin (with, loop_nsec (&function));
-      without = fmin (without, loop_nsec (NULL));
+      call = fmin (call, loop_nsec (&function, false));
+      step = fmin (step, loop_nsec (NULL, true));
+      empty = fmin (empty, loop_nsec (NULL, false));
     }
-  return with > without ? with - without : 0;
+  return (TrialCosts){ .call_nsec = fmax (call - empty, 0),
+                       .step_nsec = fmax (step - empty, 0) };
 }

@@ -45,6 +45,13 @@ typedef struct
   double value, half;
 } Estimate;
 
+/* Nanoseconds of a call that does nothing, and of a step along a list in the
+ * cache. */
+typedef struct
+{
+  double call_nsec, step_nsec;
+} TrialCosts;
+
 /* --- trial-site.c --- */
 
 /* Chooses the sites that one arena is to have, and writes their advice to a
@@ -71,7 +78,6 @@ double sli_trial_count (const TrialSite *site, const char *command,
 Estimate sli_trial_difference (const double *first, const double *second,
                                unsigned n);
 double sli_trial_median (const double *values, unsigned n);
-/* The nanoseconds of a call that does nothing. */
-double sli_trial_call_nsec (void);
+TrialCosts sli_trial_costs (void);
 
 #endif
