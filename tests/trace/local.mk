@@ -31,6 +31,7 @@ trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patter
 trace_scripts = %D%/test-answers.sh %D%/test-apply.sh %D%/test-headers.sh \
 	%D%/test-hooks.sh %D%/test-options.sh \
 	%D%/test-limits.sh %D%/test-pins.sh \
+	%D%/test-predict.sh \
 	%D%/test-record.sh \
 	%D%/test-report.sh
 trace_slow_scripts = %D%/test-trace-tool.sh
@@ -78,6 +79,7 @@ EXTRA_DIST += \
 	%D%/clients/slices.c \
 	%D%/clients/static.c \
 	%D%/clients/threads.c \
+	%D%/clients/tried.c \
 	%D%/clients/unwinds.cc \
 	%D%/clients/words.c \
 	%D%/clients/wrapped.c \

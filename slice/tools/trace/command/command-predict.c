@@ -126,11 +126,16 @@ memory_print (const TrialRuns *runs)
           saved + half, before);
 }
 
+/* Sees to it that the library finds the calls; then runs the program until the
+ * saving is sure enough. */
 static void
 runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
            const char *advice, TrialCosts costs)
 {
   site->n_served = sli_trial_count (site, predict->command, advice);
+  if (site->n_served < 0)
+    sli_tool_exit (TOOL_NO_EVENTS, "the program does not end by exit(): no "
+                                   "count of its blocks, no prediction");
   if (site->n_served < SERVED_SHARE * site->n_allocs)
     sli_tool_exit (TOOL_NO_EVENTS,
                    "of %.0f blocks only %.0f can be found in the unchanged "

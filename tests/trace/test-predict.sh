@@ -1,0 +1,92 @@
+#!/bin/sh
+# test-predict.sh - slice-trace predict, and the library that tries an arena
+#
+# What is tried, on how many blocks, and that the program works as before; no
+# test here depends on how long something takes.  Speaks TAP.
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/trace-lib.sh"
+
+trial=$build/slice/dropin/.libs/slice-trace-trial.so
+test -f "$trial" || skip_all "no shared libraries were built"
+unset SLICE_ADVICE SLICE_TRIAL SLICE_TRIAL_COUNT SLICE_OPTIONS LD_PRELOAD
+compile tried tried.c -O2 -Wl,--build-id=sha1 -lpthread
+record "$work/tried.trace" "$work/tried"
+record "$work/threads.trace" "$work/tried" threads
+
+predict () # option...: "out" and "err"
+{
+  "$trace" predict -n 5 "$@" "$work/tried.trace" "$work/tried" \
+    > "$work/out" 2> "$work/err"
+}
+
+# --- what it prints ---
+
+predict --site list_item
+equal "list: status" $? 0
+equal "list: the site and its arena" "$(sed -n 1p "$work/out")" \
+  "site     list_item: Linear good; tried on: linear"
+equal "list: its calls" "$(sed -n '2s/;.*//p' "$work/out")" \
+  "calls    20000 allocations, 20000 frees"
+equal "list: time and memory" "$(sed -n 's/ .*//p' "$work/out" | tr '\n' ' ')" \
+  "site calls time memory runs "
+predict --site queue_item --as pool
+equal "queue: a pool of what is largest" "$(sed -n 1p "$work/out")" \
+  "site     queue_item: Pool; tried on: pool 24"
+predict --site list_item --site queue_item --as pool
+equal "both: all their calls" "$(sed -n '2s/ frees;.*//p' "$work/out")" \
+  "calls    40000 allocations, 39900"
+# no more than the program takes, and 25 % either way unless it says so
+equal "both: no more than all" "$(awk '$1 == "time" { print $4 <= 100 }' \
+  "$work/out")" 1
+
+# --- what it refuses ---
+
+predict --site nothing_of_that_name
+equal "no such site" "$? $(cat "$work/err")" \
+  "3 slice-trace: no such site whose blocks one thread has, and that would suit an arena"
+"$trace" predict -n 5 --site list_item "$work/threads.trace" \
+  "$work/tried threads" > "$work/out" 2> "$work/err"
+equal "threads" "$? $(cat "$work/err")" \
+  "3 slice-trace: no such site whose blocks one thread has, and that would suit an arena"
+predict --as tree
+equal "no such arena" "$? $(cat "$work/err")" \
+  '2 slice-trace: --as: "linear" or "pool"'
+"$trace" predict -n 5 --site list_item "$work/tried.trace" "exit 3" \
+  > "$work/out" 2> "$work/err"
+equal "a command that fails" "$? $(cat "$work/err")" \
+  '126 slice-trace: "exit 3" did not succeed (status 3)'
+"$trace" predict -n 5 --site list_item "$work/tried.trace" /bin/true \
+  > "$work/out" 2> "$work/err"
+equal "another program" "$? $(cat "$work/err")" \
+  "3 slice-trace: of 20000 blocks only 0 can be found in the unchanged program: no prediction"
+
+# --- the program works as before ---
+
+"$trace" apply --all -o "$work/all.advice" "$work/tried.trace"
+
+served () # arena: the output, and the blocks that it has had
+{
+  : > "$work/count"
+  LD_PRELOAD="$build/slice/.libs/libslice.so.0:$trial" SLICE_TRIAL=$1 \
+    SLICE_ADVICE=$work/all.advice SLICE_TRIAL_COUNT=$work/count \
+    "$work/tried" 2>&1
+  cat "$work/count"
+}
+
+equal "on malloc" "$(served malloc | tr '\n' ' ')" "0 wrong 0 "
+# all sites in one arena: a list, a queue, texts that realloc() moves, and the
+# buffer of standard output
+equal "on a linear arena" "$(served linear | tr '\n' ' ')" "0 wrong 40201 "
+equal "on a pool" "$(served "pool 24" | tr '\n' ' ')" "0 wrong 40200 "
+equal "on a pool that is too small" "$(served "pool 16" | tr '\n' ' ')" \
+  "0 wrong 200 "
+
+# --- compare counts as predict does ---
+
+"$trace" compare -n 3 --medians true true > "$work/out"
+equal "compare --medians" "$? $(sed -n 's/ .*//p' "$work/out" | tr '\n' ' ')" \
+  "0 time memory "
+
+finish
