@@ -29,23 +29,39 @@ case $file in
 *) compiler=$CXX ;;
 esac
 
+# A program of Debian's, in the list of packages that the program's file names.
+folder=$here/programs
+package=$(sed -n "s/^$name //p" "$here/packages")
+if test -n "$package"; then
+  folder=$work/${package%% *}
+  mkdir -p "$folder" "$work/lists/partial"
+  echo "deb-src http://deb.debian.org/debian bookworm main" > "$work/sources"
+  (cd "$folder" && get="apt-get -qq -o Dir::Etc::SourceList=$work/sources
+    -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$work/lists
+    -o APT::Sandbox::User=root"
+  $get update && $get source "${package%% *}" && mv ./*/*.[ch] .) \
+    > "$work/fetched" 2>&1 || { cat "$work/fetched"; exit 1; }
+  cp "$here/programs/$file" "$folder"
+fi
+cd "$folder" || exit 1
+
 # build_program OUTPUT FILE
 build_program ()
 {
-  $compiler -g -O2 -Wl,--build-id -I"$source" -I"$build" "$2" -o "$work/$1" \
-    "$build/slice/.libs/libslice.a" -lpthread -ldl || exit 1
+  $compiler -g -O2 -Wl,--build-id -I. -I"$source" -I"$build" "$2" \
+    -o "$work/$1" "$build/slice/.libs/libslice.a" -lpthread -ldl -lm || exit 1
 }
 
-$compiler -g -O2 -Wl,--build-id "$here/programs/$file" -o "$work/before" \
-  || exit 1
+$compiler -g -O2 -Wl,--build-id -I. "$file" -o "$work/before" -lm || exit 1
 if test "$stage" != measure; then
   "$trace" record -q -o "$work/trace" -- "$work/before" > "$work/output"
   "$trace" predict $options "$work/trace" "$work/before"
 fi
 if test "$stage" != predict; then
-  cp "$here/programs/$file" "$work/$file"
-  patch -s "$work/$file" "$here/changes/$name.diff" || exit 1
-  build_program after "$work/$file"
+  mkdir "$work/changed"
+  cp ./*.[ch]* "$work/changed" && cd "$work/changed" || exit 1
+  patch -s -p1 < "$here/changes/$name.diff" || exit 1
+  build_program after "$file"
   "$work/before" > "$work/output"
   "$work/after" | cmp - "$work/output" || exit 1
   "$trace" compare -n "$ROUNDS" --medians "$work/before" "$work/after"
