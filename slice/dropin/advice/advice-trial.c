@@ -11,7 +11,9 @@
  * so malloc_usable_size() of them is what is mapped behind them.
  *
  * SLICE_TRIAL: "malloc", "linear", or "pool" and the size of its objects.
- * SLICE_TRIAL_COUNT: a file that gets the number of objects at exit.
+ * SLICE_TRIAL_COUNT: a file that gets at exit the number of objects, and how
+ * long the program took to free them where it does nothing else: from the
+ * first free after an allocation to the one after which none is left.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -19,6 +21,7 @@
 #include "config.h"
 
 #include "dropin/advice/advice-chunks.h"
+#include "dropin/advice/advice-start.h"
 
 #include <slice/linear.h>
 #include <slice/pool.h>
@@ -28,9 +31,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TRIAL_AREA_BYTES (UINT64_C (1) << 34)
+/* Fewer are no loop that only frees. */
+#define FREES_MIN 8
 
 RegionArea sli_region_area;
 RegionSite sli_region_sites[ADVICE_SITES_MAX];
@@ -42,7 +48,17 @@ static struct
   size_t object_bytes; /* of the pool */
   uintptr_t top;       /* of the range that is mapped */
   uint64_t n_live, n_served;
+  bool is_timed;
+  void (*free_rest) (void *block); /* of other blocks */
 } trial;
+
+/* Frees without an allocation in between, while it is timed. */
+static struct
+{
+  uint64_t start_nsec, n, n_others;
+  uint64_t clock_nsec; /* that reading the clock takes */
+  uint64_t n_total, nsec_total; /* of those that left no object */
+} frees;
 
 /* --- memory -------------------------------------------------------------- */
 
@@ -70,6 +86,65 @@ static const SliceSource trial_source = { .name = "trial",
                                           .unmap = trial_unmap,
                                           .is_zeroed = true };
 
+/* --- how long frees take ------------------------------------------------- */
+
+/* Of the processor, since others run as well. */
+static uint64_t
+nsec_now (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+}
+
+static void
+clock_measure (void)
+{
+  frees.clock_nsec = UINT64_MAX;
+  for (int i = 0; i < 100; i++)
+    {
+      uint64_t start = nsec_now (), taken = nsec_now () - start;
+
+      if (taken < frees.clock_nsec)
+        frees.clock_nsec = taken;
+    }
+}
+
+static void
+other_free (void *block)
+{
+  frees.n_others++;
+  trial.free_rest (block);
+}
+
+static void
+frees_begin (void)
+{
+  if (trial.free_rest == NULL)
+    {
+      trial.free_rest = LOAD (&sli_advice_free_rest);
+      STORE (&sli_advice_free_rest, other_free);
+    }
+  frees.n = frees.n_others = 0;
+}
+
+/* A loop that frees other blocks as well stays in the changed program. */
+static void
+frees_note (void)
+{
+  if (frees.n++ == 0)
+    frees.start_nsec = nsec_now ();
+  if (trial.n_live > 0 || frees.n < FREES_MIN
+      || frees.n_others > frees.n / FREES_MIN)
+    return;
+  uint64_t taken = nsec_now () - frees.start_nsec;
+
+  if (taken > frees.clock_nsec)
+    frees.nsec_total += taken - frees.clock_nsec;
+  frees.n_total += frees.n - 1;
+}
+
 /* --- blocks -------------------------------------------------------------- */
 
 void *
@@ -83,6 +158,8 @@ sli_region_alloc (unsigned site UNUSED, size_t size)
     block = slice_pool_alloc (trial.pool);
   if (block == NULL)
     return NULL;
+  if (UNLIKELY (trial.is_timed))
+    frees_begin ();
   trial.n_served++;
   trial.n_live++;
   return block;
@@ -92,6 +169,8 @@ void
 sli_region_free (void *block)
 {
   trial.n_live--;
+  if (UNLIKELY (trial.is_timed))
+    frees_note ();
   if (trial.pool != NULL)
     slice_pool_free (trial.pool, block);
   else if (trial.n_live == 0)
@@ -151,6 +230,9 @@ sli_region_begin (const Advice *advice UNUSED)
   /* as the library's own pages are */
   madvise (area, TRIAL_AREA_BYTES, MADV_NOHUGEPAGE);
   trial.top = (uintptr_t) area;
+  trial.is_timed = secure_getenv ("SLICE_TRIAL_COUNT") != NULL;
+  if (trial.is_timed)
+    clock_measure ();
   sli_region_area = (RegionArea){ (uintptr_t) area, TRIAL_AREA_BYTES };
   return arena_make (wanted);
 }
@@ -159,10 +241,12 @@ __attribute__ ((destructor)) static void
 trial_end (void)
 {
   const char *path = secure_getenv ("SLICE_TRIAL_COUNT");
-  char text[32];
+  char text[80];
   int file = path == NULL ? -1 : open (path, O_WRONLY | O_CLOEXEC);
-  int n = snprintf (text, sizeof text, "%llu\n",
-                    (unsigned long long) trial.n_served);
+  int n = snprintf (text, sizeof text, "%llu %llu %llu\n",
+                    (unsigned long long) trial.n_served,
+                    (unsigned long long) frees.n_total,
+                    (unsigned long long) frees.nsec_total);
 
   if (file < 0)
     return;

@@ -86,18 +86,24 @@ site_find (const char *trace, const ProfileOptions *options,
 }
 
 /* The CPU seconds that the change saves, at most all.  With a linear arena the
- * program does not free block by block: neither the two calls, which the runs
- * still make, nor the step from one block to the next remain.  With a pool the
+ * program does not free block by block: loops that do only that go, and other
+ * frees save at least two calls, which the runs still make; allocations are
+ * inline.  With a pool the
  * calls become inline, but the processor has overlapped most of them with the
  * program's work anyway. */
 static Estimate
 saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
 {
+  const TrialCount *count = &site->count;
   Estimate saving = sli_trial_difference (
       runs->cpu_sec[TRIAL_MALLOC], runs->cpu_sec[TRIAL_ARENA], runs->n);
   if (strcmp (site->arena, "linear") == 0)
-    saving.value += site->n_frees
-                    * (2 * costs.call_nsec + costs.step_nsec) * 1e-9;
+    /* a call counts the frees */
+    saving.value += (fmax (count->nsec - count->n_frees * costs.call_nsec, 0)
+                     + (site->n_frees - count->n_frees)
+                           * (2 * costs.call_nsec + costs.step_nsec)
+                     + site->n_allocs * costs.call_nsec)
+                    * 1e-9;
   return saving;
 }
 
@@ -132,15 +138,15 @@ static void
 runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
            const char *advice, TrialCosts costs)
 {
-  site->n_served = sli_trial_count (site, predict->command, advice);
-  if (site->n_served < 0)
+  site->count = sli_trial_count (site, predict->command, advice);
+  if (site->count.n_served < 0)
     sli_tool_exit (TOOL_NO_EVENTS, "the program does not end by exit(): no "
                                    "count of its blocks, no prediction");
-  if (site->n_served < SERVED_SHARE * site->n_allocs)
+  if (site->count.n_served < SERVED_SHARE * site->n_allocs)
     sli_tool_exit (TOOL_NO_EVENTS,
                    "of %.0f blocks only %.0f can be found in the unchanged "
                    "program: no prediction",
-                   site->n_allocs, site->n_served);
+                   site->n_allocs, site->count.n_served);
   for (int i = 0; i < MORE_ROUNDS; i++)
     {
       unsigned n = predict->n_rounds;
@@ -169,6 +175,9 @@ predict_run (const char *trace, const ProfileOptions *options,
   printf ("calls    %.0f allocations, %.0f frees; %.2f ns a call that does "
           "nothing, %.2f ns a step\n",
           site.n_allocs, site.n_frees, costs.call_nsec, costs.step_nsec);
+  if (site.count.n_frees > 0)
+    printf ("frees    %.0f in loops that only free, %.3g ns each\n",
+            site.count.n_frees, site.count.nsec / site.count.n_frees);
   time_print (runs, saving_find (runs, &site, costs));
   memory_print (runs);
   printf ("runs     %u of each, in turn: %.4g s as it is, %.4g s with the site "

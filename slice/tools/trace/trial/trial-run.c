@@ -132,11 +132,12 @@ sli_trial_run (TrialRuns *runs, const TrialSite *site, const char *command,
   free (preload);
 }
 
-double
+TrialCount
 sli_trial_count (const TrialSite *site, const char *command,
                  const char *advice)
 {
-  char *preload = preload_find (), text[32] = "";
+  char *preload = preload_find (), text[80] = "";
+  TrialCount count = { .n_served = -1 };
   int fd = sli_file_unnamed ();
   char *path = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
   setenv ("SLICE_TRIAL_COUNT", path, 1);
@@ -146,7 +147,12 @@ sli_trial_count (const TrialSite *site, const char *command,
   close (fd);
   free (path);
   free (preload);
-  return n > 0 ? strtod (text, NULL) : -1;
+  if (n > 0
+      && sscanf (text, "%lf %lf %lf", &count.n_served, &count.n_frees,
+                 &count.nsec)
+             != 3)
+    count.n_served = -1;
+  return count;
 }
 
 /* --- numbers ------------------------------------------------------------- */

@@ -73,7 +73,7 @@ static TrialSite
 sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
            const SiteResult *first, const char *arena)
 {
-  TrialSite sum = { .n_served = -1 };
+  TrialSite sum = { .count.n_served = -1 };
   uint64_t largest = 0;
   for (uint32_t i = 0; i < profile->n_results; i++)
     if (only[i])

@@ -11,6 +11,14 @@
 
 #include "tools/trace/profile/profile.h"
 
+/* How many blocks the arena had (below 0: not known); how many of them were
+ * freed by loops that do nothing else, until none was left, and how long that
+ * took. */
+typedef struct
+{
+  double n_served, n_frees, nsec;
+} TrialCount;
+
 typedef struct
 {
   char name[256]; /* of the hottest */
@@ -18,7 +26,7 @@ typedef struct
   char class[64];
   char arena[32]; /* as the preloaded library takes it */
   double n_allocs, n_frees;
-  double n_served; /* that the library could find; below 0: not known */
+  TrialCount count;
 } TrialSite;
 
 typedef enum
@@ -71,9 +79,9 @@ TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,
  * advice. */
 void sli_trial_run (TrialRuns *runs, const TrialSite *site,
                     const char *command, const char *advice, unsigned n);
-/* Runs it once, and returns how many blocks the arena had. */
-double sli_trial_count (const TrialSite *site, const char *command,
-                        const char *advice);
+/* Runs it once, to count. */
+TrialCount sli_trial_count (const TrialSite *site, const char *command,
+                            const char *advice);
 /* The median of what the second takes less than the first, run by run. */
 Estimate sli_trial_difference (const double *first, const double *second,
                                unsigned n);
