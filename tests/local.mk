@@ -534,6 +534,7 @@ include tests/bench/local.mk
 include tests/bench/arena/local.mk
 include tests/clients/local.mk
 include tests/stress/local.mk
+include tests/predictions/local.mk
 include tests/trace/local.mk
 include tests/soak/local.mk
 
