@@ -72,6 +72,7 @@ dist_results_DATA = \
 	%D%/results/memory-linear.svg \
 	%D%/results/memory-tlsf.svg \
 	%D%/results/memory.txt \
+	%D%/results/predictions.md \
 	%D%/results/mutations.txt \
 	%D%/results/phases.svg \
 	%D%/results/ratios.svg \

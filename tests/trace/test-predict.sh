@@ -30,7 +30,9 @@ equal "list: the site and its arena" "$(sed -n 1p "$work/out")" \
 equal "list: its calls" "$(sed -n '2s/;.*//p' "$work/out")" \
   "calls    20000 allocations, 20000 frees"
 equal "list: time and memory" "$(sed -n 's/ .*//p' "$work/out" | tr '\n' ' ')" \
-  "site calls time memory runs "
+  "site calls frees time memory runs "
+equal "list: the loop that only frees is measured" \
+  "$(awk '$1 == "frees" { print $2 }' "$work/out")" 19800
 predict --site queue_item --as pool
 equal "queue: a pool of what is largest" "$(sed -n 1p "$work/out")" \
   "site     queue_item: Pool; tried on: pool 24"
@@ -40,6 +42,28 @@ equal "both: all their calls" "$(sed -n '2s/ frees;.*//p' "$work/out")" \
 # no more than the program takes, and 25 % either way unless it says so
 equal "both: no more than all" "$(awk '$1 == "time" { print $4 <= 100 }' \
   "$work/out")" 1
+
+# the sites of one function, which has two calls of malloc, go together
+cat > "$work/twice.c" << 'END'
+#include <stdlib.h>
+int main (void)
+{
+  for (int i = 0; i < 500; i++)
+    {
+      void *volatile a[9], *volatile b[9];
+      for (int k = 0; k < 9; k++)
+        { a[k] = malloc (24); b[k] = malloc (40); }
+      for (int k = 0; k < 9; k++)
+        { free (a[k]); free (b[k]); }
+    }
+}
+END
+$CC -O2 -g -Wl,--build-id=sha1 "$work/twice.c" -o "$work/twice" || exit 1
+record "$work/twice.trace" "$work/twice"
+"$trace" predict -n 5 "$work/twice.trace" "$work/twice" > "$work/out" 2>&1
+equal "sites of one name go together" "$(sed -n '1s/:.*//p; 2s/;.*//p' \
+  "$work/out" | tr '\n' ' ')" \
+  "site     main, and others calls    9000 allocations, 9000 frees "
 
 # --- what it refuses ---
 
@@ -72,7 +96,7 @@ served () # arena: the output, and the blocks that it has had
   LD_PRELOAD="$build/slice/.libs/libslice.so.0:$trial" SLICE_TRIAL=$1 \
     SLICE_ADVICE=$work/all.advice SLICE_TRIAL_COUNT=$work/count \
     "$work/tried" 2>&1
-  cat "$work/count"
+  sed 's/ .*//' "$work/count"
 }
 
 equal "on malloc" "$(served malloc | tr '\n' ' ')" "0 wrong 0 "

@@ -180,8 +180,8 @@ predict_run (const char *trace, const ProfileOptions *options,
             site.count.n_frees, site.count.nsec / site.count.n_frees);
   time_print (runs, saving_find (runs, &site, costs));
   memory_print (runs);
-  printf ("runs     %u of each, in turn: %.4g s as it is, %.4g s with the site "
-          "found, %.4g s with the arena\n",
+  printf ("runs     %u of each, in turn: %.4g s as it is, %.4g s with the "
+          "site found, %.4g s with the arena\n",
           runs->n, sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n),
           sli_trial_median (runs->cpu_sec[TRIAL_MALLOC], runs->n),
           sli_trial_median (runs->cpu_sec[TRIAL_ARENA], runs->n));

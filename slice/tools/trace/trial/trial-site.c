@@ -45,6 +45,24 @@ is_named (const Profile *profile, const SiteResult *result,
   return found;
 }
 
+/* Whether a site goes with the hottest that suits: the compiler makes several
+ * of a function that it inlines. */
+static bool
+is_like (const Profile *profile, const SiteResult *result,
+         const SiteResult *first)
+{
+  const char *arena = arena_of (result->verdict.class);
+  if (first == NULL || arena == NULL)
+    return arena != NULL;
+  char *name = sli_profile_site_name (profile, result->site);
+  char *wanted = sli_profile_site_name (profile, first->site);
+  bool same = strcmp (name, wanted) == 0
+              && strcmp (arena, arena_of (first->verdict.class)) == 0;
+  free (wanted);
+  free (name);
+  return same;
+}
+
 /* Chooses, by result, what the arena is to have; returns the hottest of them,
  * or NULL. */
 static const SiteResult *
@@ -56,7 +74,7 @@ sites_choose (const Profile *profile, const char *const *wanted, bool *only)
       uint32_t number = profile->ranked[rank];
       const SiteResult *result = &profile->results[number];
       SiteClass class = result->verdict.class;
-      bool suits = wanted == NULL ? first == NULL && arena_of (class) != NULL
+      bool suits = wanted == NULL ? is_like (profile, result, first)
                                   : class != CLASS_RARE
                                         && is_named (profile, result, wanted);
       if (!suits || !has_one_thread (&result->verdict))

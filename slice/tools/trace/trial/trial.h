@@ -66,7 +66,7 @@ typedef struct
  * file.  Exits with a message if there is none.
  *
  * wanted  sites with one of these in their names, ended by NULL; or NULL: the
- *         hottest that suits
+ *         hottest that suits, and those of its name
  * arena   "linear", "pool", or NULL: by its class
  */
 TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,
