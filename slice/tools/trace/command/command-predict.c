@@ -127,7 +127,8 @@ memory_print (const TrialRuns *runs)
   double before = sli_trial_median (runs->rss_kib[TRIAL_PLAIN], runs->n);
   double saved = sli_trial_median (runs->rss_kib[TRIAL_MALLOC], runs->n)
                  - sli_trial_median (runs->rss_kib[TRIAL_ARENA], runs->n);
-  double half = fmax (INTERVAL_SHARE * fabs (saved), fmax (MEMORY_SHARE * before, MEMORY_KIB));
+  double half = fmax (MEMORY_SHARE * before, MEMORY_KIB);
+  half = fmax (half, INTERVAL_SHARE * fabs (saved));
   printf ("memory   %.0f to %.0f KiB of %.0f KiB saved\n", saved - half,
           saved + half, before);
 }
