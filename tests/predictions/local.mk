@@ -20,7 +20,6 @@ EXTRA_DIST += \
 	%D%/changes/quadtree.diff \
 	%D%/changes/requests.diff \
 	%D%/changes/tokens.diff \
-	%D%/changes/treap.diff \
 	%D%/list \
 	%D%/measured/anagrams.txt \
 	%D%/measured/cjson.txt \
@@ -37,7 +36,6 @@ EXTRA_DIST += \
 	%D%/measured/quadtree.txt \
 	%D%/measured/requests.txt \
 	%D%/measured/tokens.txt \
-	%D%/measured/treap.txt \
 	%D%/packages \
 	%D%/predicted/anagrams.txt \
 	%D%/predicted/cjson.txt \
@@ -54,7 +52,6 @@ EXTRA_DIST += \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/requests.txt \
 	%D%/predicted/tokens.txt \
-	%D%/predicted/treap.txt \
 	%D%/programs/anagrams.c \
 	%D%/programs/cjson.c \
 	%D%/programs/events.c \
@@ -70,6 +67,5 @@ EXTRA_DIST += \
 	%D%/programs/quadtree.c \
 	%D%/programs/requests.c \
 	%D%/programs/tokens.c \
-	%D%/programs/treap.c \
 	%D%/row.sh \
 	%D%/table.sh
