@@ -207,6 +207,15 @@ check_counts (const MagazineCounts *expected)
   g_assert_cmpuint (found.rounds_peak, ==, expected->rounds_peak);
 }
 
+/* The same, and one magazine has become smaller. */
+static void *
+make_slow_calls_and_shrink (void *data)
+{
+  make_slow_calls (data);
+  COUNT_UP (&sli_record_self->caches[CLASS + 1].n_shrunk, 1u);
+  return NULL;
+}
+
 /* What a record has counted is counted once, while it is parked, by the next
  * thread, and when it has ended. */
 static void
@@ -215,9 +224,10 @@ test_counts (void)
   MagazineCounts counts;
 
   begin ();
-  run_thread_at (0, make_slow_calls);
+  run_thread_at (0, make_slow_calls_and_shrink);
   counts = counts_of (CLASS + 1);
   g_assert_cmpuint (counts.n_grown, >, 0);
+  g_assert_cmpuint (counts.n_shrunk, >, 0);
   run_thread_at (0, note_first);
   check_counts (&counts);
   sli_magazine_trim (0);
