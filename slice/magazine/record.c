@@ -293,7 +293,9 @@ quarantine_flush (ClassCache *cache, unsigned class_index)
   if (cache->quarantine == NULL)
     return;
   assert_here (cache->quarantine_next < n);
-  /* Unused places hold NULL, which is skipped. */
+  /* It is filled from the start, and most short threads fill a small part. */
+  if (cache->quarantine[cache->quarantine_next] == NULL)
+    n = cache->quarantine_next;
   sli_slab_free (class_index, n, cache->quarantine, "flush");
   for (unsigned i = 0; i < n; i++)
     STORE (&cache->quarantine[i], NULL);
