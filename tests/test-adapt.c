@@ -7,6 +7,7 @@
 #include "testmagazine.h"
 #include "magazine/adapt.h"
 #include "page/meta.h"
+#include "page/page.h"
 
 #include <pthread.h>
 
