@@ -15,7 +15,7 @@ compile forks forks.c -lpthread -ldl
 compile obtained obtained.c -lpthread
 
 runs="record time run"
-reads="hot patterns callers pins replay advise apply report diff compare export"
+reads="hot patterns callers pins predict replay advise apply report diff compare export"
 
 # A program that has options of our names: it writes down what it was given.
 cat > "$work/program" << 'END'
