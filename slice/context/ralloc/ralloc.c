@@ -25,36 +25,50 @@ CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include "base/align.h"
 #include "base/trace.h"
 
+/* The bytes of a payload, but for its last step of NODE_ALIGN. */
+static inline size_t
+steps_before_last (size_t size)
+{
+  return (size - 1) & ~(size_t) (NODE_ALIGN - 1);
+}
+
 /* Makes a node from the top block of the thread's magazine, as the inline code
- * does.  NULL: take the slow path. */
+ * does.  NULL: take the slow path, as also for size 0. */
 static inline __attribute__ ((always_inline)) void *
 node_alloc (const void *ctx, size_t size)
 {
-  Node *parent = head_of (ctx);
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  SliceEntryV1 *entry;
-  void *payload;
-  void **top;
+  size_t steps = steps_before_last (size);
+  void **children = &head_of (ctx)->child;
+  void **top, *payload, *next;
+  size_t twice_class;
   Node *node;
 
-  if (UNLIKELY (ctx == NULL || !RALLOC_IS_INLINE_V1 (size)))
+  if (UNLIKELY (ctx == NULL || steps >= RALLOC_INLINE_MAX_V1))
     return NULL;
-  entry = RALLOC_ENTRY_V1 (thread, size);
-  top = SLICE_LOAD (&entry->top);
+  twice_class
+      = SLICE_TWICE_CLASS_V1 (thread, steps + sizeof (Node) + NODE_ALIGN);
+  top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
   node = *top;
+  KEEP (children);
   /* In all modes that matter here the magazines are empty. */
-  if (UNLIKELY (node == NULL || (parent->parent & RALLOC_UNUSUAL_V1) != 0))
+  if (UNLIKELY (node == NULL
+                || (head_of (ctx)->parent & RALLOC_UNUSUAL_V1) != 0))
     return NULL;
-  SLICE_STORE (&entry->top, top - 1);
+  SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, -1);
   RALLOC_FETCH_V1 (top);
   payload = node + 1;
+  next = *children;
+  KEEP (payload);
+  KNOWN (payload != NULL);
+  node = head_of (payload);
   node->parent = (uintptr_t) ctx;
   node->child = NULL;
-  node->next = parent->child;
-  node->pprev = &parent->child;
-  if (node->next != NULL)
-    head_of (node->next)->pprev = &node->next;
-  parent->child = payload;
+  node->next = next;
+  node->pprev = children;
+  if (next != NULL)
+    head_of (next)->pprev = &node->next;
+  *children = payload;
   return payload;
 }
 
@@ -85,7 +99,7 @@ root_alloc (size_t size)
 CONTEXT_TEXT void *
 ralloc_context (const void *ctx)
 {
-  void *payload = ctx == NULL ? root_alloc (0) : node_alloc (ctx, 0);
+  void *payload = ctx == NULL ? root_alloc (0) : node_alloc (ctx, 1);
 
   return payload != NULL ? payload : sli_context_alloc_slow (ctx, 0, false);
 }
@@ -104,16 +118,17 @@ ralloc_size_slow_v1 (const void *ctx, size_t size)
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
 
-/* Clears two Steps at each end of a range; these may meet or overlap. */
+/* Clears two Steps at each end of a payload; these may meet or overlap.  `last'
+ * is its last Step. */
 static inline void
-clear_ends (char *start, char *end)
+clear_ends (char *payload, char *last)
 {
   const Step zero = { 0, 0 };
 
-  ((Step *) start)[0] = zero;
-  ((Step *) start)[1] = zero;
-  ((Step *) end)[-2] = zero;
-  ((Step *) end)[-1] = zero;
+  ((Step *) payload)[0] = zero;
+  ((Step *) payload)[1] = zero;
+  ((Step *) last)[-1] = zero;
+  ((Step *) last)[0] = zero;
 }
 
 /* Out of line, so that the compiler calls libc.  If it knows a bound of 2000
@@ -122,37 +137,6 @@ CONTEXT_TEXT static NOINLINE void *
 clear_many (void *payload, size_t bytes)
 {
   return memset (payload, 0, bytes);
-}
-
-/* Clears a payload; `bytes' is a multiple of 16.  Most are short: a few
- * stores, from both ends towards the middle, take less time than a call to
- * memset(). */
-static inline void *
-payload_clear (char *payload, size_t bytes)
-{
-  char *end = payload + bytes;
-
-  if (LIKELY (bytes <= 64))
-    {
-      if (LIKELY (bytes >= 32))
-        clear_ends (payload, end);
-      else if (bytes > 0)
-        *(Step *) payload = (Step) { 0, 0 };
-    }
-  else if (LIKELY (bytes <= 128))
-    {
-      clear_ends (payload, end);
-      clear_ends (payload + 32, end - 32);
-    }
-  else if (LIKELY (bytes <= 192))
-    {
-      clear_ends (payload, end);
-      clear_ends (payload + 32, end - 32);
-      clear_ends (payload + 64, end - 64);
-    }
-  else
-    return clear_many (payload, bytes);
-  return payload;
 }
 
 CONTEXT_TEXT static NOINLINE void *
@@ -164,6 +148,38 @@ rzalloc_size_slow (const void *ctx, size_t size)
                          : sli_context_alloc_slow (ctx, size, true);
 }
 
+/* Clears a payload of `steps' bytes and one Step more.  Most are short: a few
+ * stores, from both ends towards the middle, take less time than a call to
+ * memset(). */
+static inline __attribute__ ((always_inline)) void *
+payload_clear (char *payload, size_t steps)
+{
+  const size_t step = sizeof (Step);
+  char *last = payload + steps;
+
+  KEEP (last);
+  if (LIKELY (steps < 4 * step))
+    {
+      if (UNLIKELY (steps == 0))
+        *(Step *) payload = (Step) { 0, 0 };
+      else
+        clear_ends (payload, last);
+      return payload;
+    }
+  if (LIKELY (steps < 8 * step))
+    {
+      clear_ends (payload, last);
+      clear_ends (payload + 2 * step, last - 2 * step);
+      return payload;
+    }
+  if (UNLIKELY (steps >= 12 * step))
+    return clear_many (payload, steps + step);
+  clear_ends (payload, last);
+  clear_ends (payload + 2 * step, last - 2 * step);
+  clear_ends (payload + 4 * step, last - 4 * step);
+  return payload;
+}
+
 CONTEXT_TEXT void *
 rzalloc_size_v1 (const void *ctx, size_t size)
 {
@@ -171,8 +187,7 @@ rzalloc_size_v1 (const void *ctx, size_t size)
 
   if (UNLIKELY (payload == NULL))
     return size != 0 ? rzalloc_size_slow (ctx, size) : ralloc_context (ctx);
-  return payload_clear (payload, (size + NODE_ALIGN - 1)
-                                     & ~(size_t) (NODE_ALIGN - 1));
+  return payload_clear (payload, steps_before_last (size));
 }
 
 /* --- blocks for nodes ---------------------------------------------------- */
