@@ -221,6 +221,15 @@ sli_untraced_free_class_slow (unsigned class_index, void *block)
   sli_untraced_free_slow (sli_sizeclasses[class_index].chunk_bytes, block);
 }
 
+/* The region of a block, if it is in a slab; NULL: it is not. */
+static inline const Region *
+slab_region_of (const void *block)
+{
+  return LIKELY (chunk_is_near (block)) || chunk_class_of (block) != 0
+             ? region_of (block)
+             : NULL;
+}
+
 CONTEXT_TEXT void
 sli_untraced_free_warm (size_t n, void *const *blocks)
 {
@@ -228,30 +237,31 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
    * variable.) */
   const unsigned shift = sli_region_granule_shift;
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  const Region *ours = NULL;
+  const Region *region = NULL;
 
   for (void *const *end = blocks + n; blocks < end; blocks++)
     {
       void *block = *blocks;
-      const Region *region = region_of (block);
-      size_t class_index;
+      size_t offset = (uintptr_t) block - (uintptr_t) region;
+      SliceEntryV1 *entry;
 
-      if (UNLIKELY (region != ours))
+      if (UNLIKELY (offset >= REGION_BYTES))
         {
-          if (UNLIKELY (!chunk_is_near (block)
-                        && chunk_class_of (block) == 0))
+          region = slab_region_of (block);
+          if (UNLIKELY (region == NULL))
             {
               sli_untraced_free_slow (0, block);
               continue;
             }
-          ours = region;
+          offset = (uintptr_t) block - (uintptr_t) region;
         }
       /* Class 0, of no slab, has a magazine that takes nothing. */
-      class_index = region_class_by (region, block, shift);
-      assert_here (class_index < N_CLASSES);
-      if (UNLIKELY (!magazine_push_to (thread, class_index, block)))
+      entry = &thread->entries[region_class_at (region, offset, shift)];
+      KEEP (entry);
+      if (UNLIKELY (!magazine_push_to (entry, block)))
         {
-          sli_untraced_free_class_slow ((unsigned) class_index, block);
+          sli_untraced_free_class_slow ((unsigned) (entry - thread->entries),
+                                        block);
           thread = SLICE_LOAD (&slice_tls_v1); /* the first call makes it */
         }
     }

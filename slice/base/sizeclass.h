@@ -43,7 +43,8 @@ typedef struct
   _Alignas (64) char end[0]; /* 64 bytes: its address is a shift away */
 } SizeClass;
 
-extern SizeClass sli_sizeclasses[N_CLASSES];
+extern SizeClass sli_sizeclasses[N_CLASSES]
+    __attribute__ ((visibility ("hidden")));
 
 /* Fills the table for granules of granule_bytes (a power of two from 16 KiB
  * on). align_16: spacings are multiples of 16.  Each call fills it anew. */

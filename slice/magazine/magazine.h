@@ -129,13 +129,10 @@ magazine_pop (size_t class_index)
 /* False: the magazine is full, each call takes the slow path, or the chunk is
  * the top round already. */
 static ALWAYS_INLINE bool
-magazine_push_to (SliceThreadV1 *thread, size_t class_index, void *chunk)
+magazine_push_to (SliceEntryV1 *entry, void *chunk)
 {
-  SliceEntryV1 *entry = &thread->entries[class_index];
-  void **top;
+  void **top = SLICE_LOAD (&entry->top);
 
-  KEEP (entry);
-  top = SLICE_LOAD (&entry->top);
   if (UNLIKELY (top == entry->end || *top == chunk))
     return false;
   SLICE_STORE (top + 1, chunk);
@@ -146,7 +143,10 @@ magazine_push_to (SliceThreadV1 *thread, size_t class_index, void *chunk)
 static ALWAYS_INLINE bool
 magazine_push (size_t class_index, void *chunk)
 {
-  return magazine_push_to (SLICE_LOAD (&slice_tls_v1), class_index, chunk);
+  SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+
+  KEEP (entry);
+  return magazine_push_to (entry, chunk);
 }
 
 #endif

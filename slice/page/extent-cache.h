@@ -39,10 +39,8 @@ extern CachedExtent sli_extent_cache[CACHED_EXTENTS]
 static inline bool
 extent_cache_has_at (unsigned i, const void *address)
 {
-  /* `start' is written before `bytes', so read `bytes' first. */
-  size_t bytes = LOAD_ACQUIRE (&sli_extent_cache[i].bytes);
-
-  return (uintptr_t) address - LOAD (&sli_extent_cache[i].start) < bytes;
+  return is_within (address, &sli_extent_cache[i].start,
+                    &sli_extent_cache[i].bytes);
 }
 
 /* Returns true if an address is in a cached extent: it can be read, and its

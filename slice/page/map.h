@@ -71,7 +71,8 @@ typedef struct MapLeaf
 } MapLeaf;
 
 /* Indexed by address / 8 GiB; NULL where there was never a region. */
-extern MapLeaf *sli_map_leaves[MAP_LEAVES];
+extern MapLeaf *sli_map_leaves[MAP_LEAVES]
+    __attribute__ ((visibility ("hidden")));
 /* Indexed by a hash of the leaf's number. */
 extern MapLeaf *sli_map_far[MAP_FAR_CHAINS];
 

@@ -98,7 +98,8 @@ typedef struct
 } Region;
 
 /* log2 of a granule's size; constant after sli_page_init(). */
-extern unsigned sli_region_granule_shift;
+extern unsigned sli_region_granule_shift
+    __attribute__ ((visibility ("hidden")));
 
 static inline Region *
 region_of (const void *address)
@@ -160,20 +161,19 @@ region_set_class (void *run, unsigned n_granules, unsigned class_index)
     STORE (&region->run_class[i], (uint8_t) class_index);
 }
 
-/* The size class of the slab that has an address of the region; 0: none.
- * `shift' is sli_region_granule_shift. */
+/* The size class of the slab that has the address at an offset in the region; 0:
+ * none.  `shift' is sli_region_granule_shift. */
 static inline unsigned
-region_class_by (const Region *region, const void *address, unsigned shift)
+region_class_at (const Region *region, size_t offset, unsigned shift)
 {
-  size_t offset = (size_t) ((const char *) address - (const char *) region);
-
   return LOAD (&region->run_class[offset >> shift]);
 }
 
 static inline unsigned
 region_class_of (const Region *region, const void *address)
 {
-  return region_class_by (region, address, sli_region_granule_shift);
+  return region_class_at (region, (uintptr_t) address - (uintptr_t) region,
+                          sli_region_granule_shift);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef SLI_PORT_COMPILER_H
 #define SLI_PORT_COMPILER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define LIKELY(x) __builtin_expect (!!(x), 1)
@@ -111,6 +112,29 @@ void sli_schedule_point (const char *name);
 #define LOAD_ACQUIRE(at) __atomic_load_n ((at), __ATOMIC_ACQUIRE)
 #define STORE_RELEASE(at, value)                                              \
   __atomic_store_n ((at), (value), __ATOMIC_RELEASE)
+
+/* Returns true if an address is one of *bytes from *start on.  Other threads
+ * may write both words meanwhile.  What is behind the address may be read then,
+ * if it was written before *bytes was (acquire).  (gcc puts no atomic load into
+ * the instruction that needs it, so this is half as many as the same in C.) */
+static ALWAYS_INLINE _Bool
+is_within (const void *address, const uintptr_t *start, const size_t *bytes)
+{
+#if defined __x86_64__ && defined __LP64__ && defined __GCC_ASM_FLAG_OUTPUTS__ \
+    && !defined __SANITIZE_THREAD__
+  uintptr_t offset = (uintptr_t) address;
+  _Bool is_below;
+
+  __asm__ ("subq %2, %0\n\tcmpq %3, %0"
+           : "+r"(offset), "=@ccb"(is_below)
+           : "m"(*start), "m"(*bytes));
+  return is_below;
+#else
+  size_t n = LOAD_ACQUIRE (bytes);
+
+  return (uintptr_t) address - LOAD (start) < n;
+#endif
+}
 
 /* A counter that one thread (or the holder of a lock) writes and any reads. */
 #define COUNT_UP(at, n) STORE ((at), LOAD (at) + (n))

@@ -45,7 +45,8 @@ typedef struct
   uint64_t n_freed;       /* slabs freed, ever */
 } SlabClass;
 
-extern SlabClass sli_slab_classes[N_CLASSES];
+extern SlabClass sli_slab_classes[N_CLASSES]
+    __attribute__ ((visibility ("hidden")));
 
 static inline void
 slab_class_lock (SlabClass *class)
