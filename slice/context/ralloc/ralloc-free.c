@@ -398,7 +398,8 @@ walk_all (Walk *walk)
     walk_below (walk, walk->top, false, false);
 }
 
-CONTEXT_TEXT static NOINLINE void
+/* Returns true, so that a caller can end with the call. */
+CONTEXT_TEXT static NOINLINE bool
 tree_free (void *ptr, Node *node, const char *operation)
 {
   Walk walk;
@@ -412,6 +413,7 @@ tree_free (void *ptr, Node *node, const char *operation)
   assert_slow (walk.fallback_parent == NULL
                || sli_context_node_is_right (walk.fallback_parent));
   sli_free_flush (&walk);
+  return true;
 }
 
 CONTEXT_TEXT static bool
@@ -425,8 +427,7 @@ live_free (void *ptr, Node *node, const char *operation)
     }
   if (context_has_suspended () && sli_free_on_nested (ptr, operation))
     return true;
-  tree_free (ptr, node, operation);
-  return true;
+  return tree_free (ptr, node, operation);
 }
 
 static COLD bool
@@ -475,7 +476,7 @@ is_plain_leaf (const void *child, const void *parent)
 /* Frees the children of a node to the magazines, if they are a few plain
  * leaves: most trees are small, and a walk costs more to start than they cost
  * to free.  False: children are left, for a walk.  In the default mode. */
-CONTEXT_TEXT static NOINLINE bool
+static inline __attribute__ ((always_inline)) bool
 few_leaves_free (void *ptr, Node *node, const char *operation)
 {
   void *child = node->child;
@@ -503,33 +504,10 @@ few_leaves_free (void *ptr, Node *node, const char *operation)
   return true;
 }
 
-/* Frees a plain node, most often a leaf, in the default mode, with the same
- * checks as sli_context_check(); leaves all others to any_free(). */
+/* Frees a plain node that is linked, when its children are freed. */
 static inline __attribute__ ((always_inline)) bool
-free_node (void *ptr, const char *operation)
+leaf_free (void *ptr, Node *node, size_t class_index, const char *operation)
 {
-  Node *node = head_of (ptr);
-  size_t class_index;
-
-  if (UNLIKELY (sli_context_mode != 0
-                || ((uintptr_t) ptr & (NODE_ALIGN - 1)) != 0
-                || context_has_suspended ()))
-    return any_free (ptr, operation);
-  class_index = node_class (node);
-  /* (An apparent root may be a list's tail pointer, inside a block.) */
-  if (UNLIKELY (class_index == 0 || (node->parent & NODE_FLAGS) != 0
-                || !node_is_linked (node, ptr)
-                || (node->pprev == &node->next
-                    && !sli_untraced_begins_chunk (
-                        node, (unsigned) class_index))))
-    return any_free (ptr, operation);
-  if (node->child != NULL
-      && (!is_plain_leaf (node->child, ptr)
-          || !few_leaves_free (ptr, node, operation)))
-    {
-      tree_free (ptr, node, operation);
-      return true;
-    }
   node_unlink_linked (node, ptr, operation, true);
   assert_slow (node->parent == 0
                || sli_context_node_is_right ((void *) node->parent));
@@ -538,18 +516,93 @@ free_node (void *ptr, const char *operation)
   return true;
 }
 
+/* Frees a plain node that is linked and has children. */
+CONTEXT_TEXT static NOINLINE bool
+parent_free (void *ptr, size_t class_index, const char *operation)
+{
+  Node *node = head_of (ptr);
+
+  if (is_plain_leaf (node->child, ptr)
+      && few_leaves_free (ptr, node, operation))
+    return leaf_free (ptr, node, class_index, operation);
+  return tree_free (ptr, node, operation);
+}
+
+/* Frees an apparent root, which may be a list's tail pointer, inside a
+ * block. */
+CONTEXT_TEXT static NOINLINE bool
+root_free (void *ptr, size_t class_index, const char *operation)
+{
+  Node *node = head_of (ptr);
+
+  if (UNLIKELY (!sli_untraced_begins_chunk (node, (unsigned) class_index)))
+    return any_free (ptr, operation);
+  if (node->child != NULL)
+    return parent_free (ptr, class_index, operation);
+  return leaf_free (ptr, node, class_index, operation);
+}
+
+CONTEXT_TEXT static NOINLINE bool far_free (void *ptr, const char *operation);
+
+/* As node_is_linked(), without a call; false also for what it can't tell. */
+static inline __attribute__ ((always_inline)) bool
+is_linked_near (const Node *node, const void *ptr)
+{
+  void *const *place = node->pprev;
+
+  return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
+                 && (is_same_window (place, ptr) || extent_cache_has (place)))
+         && LIKELY (*place == ptr);
+}
+
+/* Frees a plain node in the default mode, with the same checks as
+ * sli_context_check(); leaves all others to any_free().  Without `far' it
+ * serves nodes in the first extents, which have most, and ends with each call
+ * that it makes, so that a leaf is freed without saved registers. */
+static inline __attribute__ ((always_inline)) bool
+free_node (void *ptr, const char *operation, bool far)
+{
+  Node *node = head_of (ptr);
+  size_t class_index = 0;
+
+  if (LIKELY (sli_context_mode == 0
+              && ((uintptr_t) ptr & (NODE_ALIGN - 1)) == 0
+              && !context_has_suspended ()))
+    {
+      if (far)
+        class_index = node_class (node);
+      else if (LIKELY (extent_cache_has (node)))
+        class_index = region_class_of (region_of (node), node);
+    }
+  if (UNLIKELY (class_index == 0 || (node->parent & NODE_FLAGS) != 0
+                || !(far ? node_is_linked (node, ptr)
+                         : is_linked_near (node, ptr))))
+    return far ? any_free (ptr, operation) : far_free (ptr, operation);
+  if (node->pprev == &node->next)
+    return root_free (ptr, class_index, operation);
+  if (node->child != NULL)
+    return parent_free (ptr, class_index, operation);
+  return leaf_free (ptr, node, class_index, operation);
+}
+
+CONTEXT_TEXT static NOINLINE bool
+far_free (void *ptr, const char *operation)
+{
+  return free_node (ptr, operation, true);
+}
+
 CONTEXT_TEXT void
 ralloc_free (void *ptr)
 {
   if (UNLIKELY (ptr == NULL))
     return;
-  free_node (ptr, "ralloc_free");
+  free_node (ptr, "ralloc_free", false);
 }
 
 bool
 ralloc_try_free (void *ptr)
 {
-  return ptr == NULL || free_node (ptr, "ralloc_try_free");
+  return ptr == NULL || free_node (ptr, "ralloc_try_free", false);
 }
 
 void
