@@ -10,6 +10,7 @@
 #ifndef SLI_PAGE_REGION_H
 #define SLI_PAGE_REGION_H
 
+#include "extent-cache.h"
 #include "map.h"
 #include "page.h"
 #include "granuleset.h"
@@ -140,7 +141,7 @@ region_run_of (const void *address, void **record)
   Region *region = region_of (address);
   unsigned granule, first;
 
-  if (UNLIKELY (!sli_map_has (address)))
+  if (UNLIKELY (!extent_cache_has_large (address) && !sli_map_has (address)))
     return NULL;
   granule = region_granule_of (region, address);
   first = LOAD (&region->run_first[granule]);

@@ -39,8 +39,7 @@ node_alloc (const void *ctx, size_t size)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
   size_t steps = steps_before_last (size);
-  void **children = &head_of (ctx)->child;
-  void **top, *payload, *next;
+  void **top, **children, *payload, *next;
   size_t twice_class;
   Node *node;
 
@@ -50,13 +49,14 @@ node_alloc (const void *ctx, size_t size)
       = SLICE_TWICE_CLASS_V1 (thread, steps + sizeof (Node) + NODE_ALIGN);
   top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
   node = *top;
-  KEEP (children);
   /* In all modes that matter here the magazines are empty. */
   if (UNLIKELY (node == NULL
                 || (head_of (ctx)->parent & RALLOC_UNUSUAL_V1) != 0))
     return NULL;
   SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, -1);
   RALLOC_FETCH_V1 (top);
+  children = &head_of (ctx)->child;
+  KEEP (children);
   payload = node + 1;
   next = *children;
   KEEP (payload);
