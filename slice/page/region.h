@@ -162,8 +162,8 @@ region_set_class (void *run, unsigned n_granules, unsigned class_index)
     STORE (&region->run_class[i], (uint8_t) class_index);
 }
 
-/* The size class of the slab that has the address at an offset in the region; 0:
- * none.  `shift' is sli_region_granule_shift. */
+/* The size class of the slab that has the address at an offset in the region;
+ * 0: none.  `shift' is sli_region_granule_shift. */
 static inline unsigned
 region_class_at (const Region *region, size_t offset, unsigned shift)
 {
