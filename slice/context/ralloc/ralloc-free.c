@@ -27,7 +27,6 @@
 #include <slice/ralloc.h>
 
 #include "context/node.h"
-#include "page/region.h"
 #include "ralloc-free.h"
 #include "base/trace.h"
 
@@ -456,23 +455,6 @@ any_free (void *ptr, const char *operation)
              : live_free (ptr, node, operation);
 }
 
-/* The class of a node's block; 0: it is in no slab. */
-static inline __attribute__ ((always_inline)) size_t
-node_class (const Node *node)
-{
-  return LIKELY (extent_cache_has_large (node)) || sli_map_has_near (node)
-             ? region_class_of (region_of (node), node)
-             : sli_untraced_class_of (node);
-}
-
-static inline bool
-is_plain_leaf (const void *child, const void *parent)
-{
-  const Node *leaf = head_of (child);
-
-  return leaf->parent == (uintptr_t) parent && leaf->child == NULL;
-}
-
 /* Frees the children of a node to the magazines, if they are a few plain
  * leaves: most trees are small, and a walk costs more to start than they cost
  * to free.  False: children are left, for a walk.  In the default mode. */
@@ -543,17 +525,6 @@ root_free (void *ptr, size_t class_index, const char *operation)
 }
 
 CONTEXT_TEXT static NOINLINE bool far_free (void *ptr, const char *operation);
-
-/* As node_is_linked(), without a call; false also for what it can't tell. */
-static inline __attribute__ ((always_inline)) bool
-is_linked_near (const Node *node, const void *ptr)
-{
-  void *const *place = node->pprev;
-
-  return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
-                 && (is_same_window (place, ptr) || extent_cache_has (place)))
-         && LIKELY (*place == ptr);
-}
 
 /* Frees a plain node in the default mode, with the same checks as
  * sli_context_check(); leaves all others to any_free().  Without `far' it

@@ -10,6 +10,7 @@
 #define SLI_CONTEXT_RALLOC_RALLOC_FREE_H
 
 #include "context/node.h"
+#include "page/region.h"
 #include "port/compiler.h"
 
 enum
@@ -209,6 +210,36 @@ search_forget (Search *search)
  * It has an extension.  User code may run, and *ptr may move. */
 bool sli_free_child_survives (Walk *walk, void *at, void *child);
 bool sli_free_top_survives (void **ptr, const char *operation);
+
+/* --- examining a node without a walk ------------------------------------ */
+
+/* The class of a node's block; 0: it is in no slab. */
+static inline __attribute__ ((always_inline)) size_t
+node_class (const Node *node)
+{
+  return LIKELY (extent_cache_has_large (node)) || sli_map_has_near (node)
+             ? region_class_of (region_of (node), node)
+             : sli_untraced_class_of (node);
+}
+
+static inline bool
+is_plain_leaf (const void *child, const void *parent)
+{
+  const Node *leaf = head_of (child);
+
+  return leaf->parent == (uintptr_t) parent && leaf->child == NULL;
+}
+
+/* As node_is_linked(), without a call; false also for what it can't tell. */
+static inline __attribute__ ((always_inline)) bool
+is_linked_near (const Node *node, const void *ptr)
+{
+  void *const *place = node->pprev;
+
+  return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
+                 && (is_same_window (place, ptr) || extent_cache_has (place)))
+         && LIKELY (*place == ptr);
+}
 
 /* --- removing a tree from its list --------------------------------------- */
 
