@@ -986,7 +986,7 @@ map_again (const SliceSource *source, size_t bytes G_GNUC_UNUSED,
 {
   if (first_start == NULL)
     {
-      first_start = pages_map (source, 2 * EXTENT_BYTES, alignment);
+      first_start = pages_map (source, 3 * EXTENT_BYTES, alignment);
       return first_start + MIB (2);
     }
   return first_start + again_offset;
