@@ -125,8 +125,8 @@ make_pointers (char *stack)
   char *full = ralloc_size (root, BYTES);
   char *slice = slice_alloc0 (BYTES);
   char *full_slice = slice_alloc (BYTES);
-  /* Of a class that no other node below has, which would reuse it, and beside one
-   * that keeps the slab. */
+  /* Of a class that no other node below has, which would reuse it, and beside
+   * one that keeps the slab. */
   void *beside = ralloc_size (root, 200);
   void *inner = ralloc_size (root, 200);
 
