@@ -40,7 +40,7 @@ while read -r name rest; do
   echo "$row"
   n_rows=$((n_rows + 1))
   case $row in
-  *out*) ;;
+  *'**out**'*) ;;
   *) n_inside=$((n_inside + 1)) ;;
   esac
 done < list
