@@ -844,7 +844,7 @@ mprotect (void *address, size_t bytes, int protection)
 enum { N_GUARDED = 600 };
 
 static void
-use_many_slabs (bool is_refused)
+use_many_slabs (bool is_refused, bool is_kept)
 {
   static void *chunks[N_GUARDED];
   unsigned class_index = SLICE_CLASS_V1 (2048);
@@ -852,9 +852,10 @@ use_many_slabs (bool is_refused)
   refuses_protection = is_refused;
   for (int i = 0; i < N_GUARDED; i++)
     chunks[i] = take_one (class_index);
-  refuses_protection = false;
+  refuses_protection = is_kept;
   for (int i = 0; i < N_GUARDED; i++)
     give_one (class_index, chunks[i]);
+  refuses_protection = false;
 }
 
 /* A guard that the system refuses is counted until its slab is freed: then
@@ -864,14 +865,32 @@ test_guards_refused (void)
 {
   test_options ("hardened");
   begin ();
-  use_many_slabs (false);
+  use_many_slabs (false, false);
   if (n_protected == 0) /* where a sanitizer reads all memory */
     return;
   g_assert_cmpint (n_unprotected, >, 0);
-  use_many_slabs (true);
+  use_many_slabs (true, false);
   n_protected = 0;
-  use_many_slabs (false);
+  use_many_slabs (false, false);
   g_assert_cmpint (n_protected, >, 0);
+  check_valid ();
+}
+
+/* A guard that the system keeps is in no slab again: its memory can't be
+ * written. */
+static void
+test_guards_kept (void)
+{
+  unsigned class_index = SLICE_CLASS_V1 (1024);
+  void *chunks[2 * N_GUARDED];
+
+  test_options ("hardened");
+  begin ();
+  use_many_slabs (false, true);
+  for (int i = 0; i < 2 * N_GUARDED; i++)
+    memset (chunks[i] = take_one (class_index), 1, 1024);
+  for (int i = 0; i < 2 * N_GUARDED; i++)
+    give_one (class_index, chunks[i]);
   check_valid ();
 }
 
@@ -954,6 +973,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/last-allocator", test_last_allocator);
   test_add_fresh ("/slice/slab/no-memory", test_no_memory);
   test_add_fresh ("/slice/slab/guards-refused", test_guards_refused);
+  test_add_fresh ("/slice/slab/guards-kept", test_guards_kept);
   test_add_fresh ("/slice/slab/last-allocator-bounds",
                   test_last_allocator_bounds);
   test_add_fresh ("/slice/slab/descending", test_descending);

@@ -53,7 +53,8 @@ slab_retire (SlabClass *class, Slab *slab, char *run)
   class->n_freed++;
 }
 
-/* Frees the run of a retired slab. */
+/* Frees the run of a retired slab.  If the system keeps its guard, the run is
+ * not used again, as who gets it next could not write there. */
 static void
 run_return (char *run, unsigned class_index, bool is_guarded,
             uint64_t since_msec)
@@ -65,8 +66,8 @@ run_return (char *run, unsigned class_index, bool is_guarded,
   assert_slow (sli_slab_is_valid (class_index));
   if (sli_annotate_is_on ())
     sli_annotate_access (run, sizeclass->slab_bytes);
-  if (is_guarded)
-    (void) sli_slab_set_guard (run, sizeclass, false);
+  if (is_guarded && !sli_slab_set_guard (run, sizeclass, false))
+    return;
   if (sli_page_free_run (run, sizeclass->n_granules + is_guarded, since_msec))
     sli_page_trim (0, 1);
 }
