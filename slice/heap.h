@@ -93,7 +93,8 @@ SLICE_API void *slice_heap_alloc_aligned (size_t alignment, size_t size)
  * @param block  a live block; NULL: allocates one
  * @param size   bytes; 0 is a size like any other
  * @return       the block, which may have moved; NULL with errno ENOMEM, and
- *               the block is as it was
+ *               the block is as it was.  A smaller size fails in the checking
+ *               modes only, which note the size elsewhere
  *
  * Errors: as slice_heap_free().
  * Threads: any.  Source: realloc().

@@ -256,6 +256,44 @@ test_not_mapped (void)
   slice_heap_free (blocks[G_N_ELEMENTS (blocks) - 1]);
 }
 
+/* Without memory a block shrinks in place; in a checking mode, which notes the
+ * size, it stays as it was. */
+static void
+test_shrink_without_memory (void)
+{
+  const struct rlimit none = { 0, RLIM_INFINITY },
+                      any = { RLIM_INFINITY, RLIM_INFINITY };
+  bool is_checked;
+  char *block, *shrunk;
+  int error;
+
+  enter_mode ();
+  is_checked = !g_str_has_suffix (g_test_get_path (), "/default")
+               && !g_str_has_suffix (g_test_get_path (), "/always-malloc");
+  block = slice_heap_alloc (2446);
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &none), ==, 0);
+  for (size_t size = 1 << 20; size > 0; size /= 2)
+    while (slice_heap_alloc (size) != NULL)
+      continue;
+  errno = 0;
+  shrunk = slice_heap_realloc (block, 237);
+  error = errno;
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &any), ==, 0);
+  if (is_checked)
+    {
+      g_assert_null (shrunk);
+      g_assert_cmpint (error, ==, ENOMEM);
+      g_assert_cmpuint (slice_heap_bytes (block), ==, 2446);
+      slice_heap_free_sized (block, 2446);
+    }
+  else
+    {
+      g_assert_true (shrunk == block);
+      g_assert_cmpint (error, ==, 0);
+      slice_heap_free_sized (block, 237);
+    }
+}
+
 enum
 {
   N_FITTED = 2000
@@ -323,6 +361,12 @@ main (int argc, char **argv)
       g_free (name);
       name = g_strconcat ("/slice/heap/no-bytes/", modes[i], NULL);
       test_add_fresh (name, test_no_bytes);
+      g_free (name);
+      if (test_is_slow ()) /* a tool's malloc has other limits */
+        continue;
+      name = g_strconcat ("/slice/heap/shrink-without-memory/", modes[i],
+                          NULL);
+      test_add_fresh (name, test_shrink_without_memory);
       g_free (name);
     }
   if (!test_is_slow ()) /* a tool has every block */

@@ -65,6 +65,15 @@ resize_in_place (void *block, size_t size, size_t bytes)
              : NULL;
 }
 
+/* Returns true if a block that can't move may keep its memory: programs expect
+ * that a block can shrink.  In the checking modes it would keep its noted size,
+ * too. */
+static bool
+may_stay (size_t size, size_t bytes)
+{
+  return size <= bytes && sli_dispatch.path != PATH_CHECKING;
+}
+
 static void *
 realloc_ours (void *block, size_t size, size_t bytes, const void *site)
 {
@@ -74,9 +83,8 @@ realloc_ours (void *block, size_t size, size_t bytes, const void *site)
   if (moved != NULL)
     return moved;
   moved = sli_heap_alloc_any (1, size, false, site);
-  if (moved == NULL && size <= bytes)
+  if (moved == NULL && may_stay (size, bytes))
     {
-      /* Programs expect that a block can shrink, so it stays as it is. */
       errno = error;
       return block;
     }
@@ -94,9 +102,9 @@ realloc_small (void *block, size_t size, size_t bytes, const void *site)
   int error = errno;
   void *moved = sli_heap_alloc_any (1, size, false, site);
 
-  if (UNLIKELY (moved == NULL && size <= bytes))
+  if (UNLIKELY (moved == NULL && may_stay (size, bytes)))
     {
-      errno = error; /* as in realloc_ours() */
+      errno = error;
       return block;
     }
   if (UNLIKELY (moved == NULL))
