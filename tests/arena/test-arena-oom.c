@@ -258,6 +258,27 @@ script_in_context (void)
   ralloc_free (root);
 }
 
+/* Without memory, few of many frees ask for some. */
+static void
+free_many (void)
+{
+  enum { N = 1500, N_REQUESTS_MOST = 100 };
+  void *objects[N];
+  SlicePool *pool = slice_pool_new_plain (8);
+  unsigned long n_refused;
+  unsigned n = 0;
+
+  if (pool == NULL)
+    return;
+  while (n < N && (objects[n] = slice_pool_alloc (pool)) != NULL)
+    n++;
+  n_refused = fault.n_refused;
+  while (n > 0)
+    slice_pool_free (pool, objects[--n]);
+  g_assert_cmpuint (fault.n_refused - n_refused, <, N_REQUESTS_MOST);
+  slice_pool_destroy (pool);
+}
+
 static void
 script (void)
 {
@@ -269,6 +290,7 @@ script (void)
   script_alone (&checked);
   script_alone (&limited);
   script_in_context ();
+  free_many ();
   slice_arena_trim (0);
 }
 

@@ -82,17 +82,20 @@ report_no_chunk (const SlicePool *pool, const void *object)
 }
 
 /* The track of an address, any in turn, with bits; NULL: there is no memory
- * for these. */
+ * for these, or was none lately. */
 static inline Track *
 track_with_bits (SlicePool *pool, const void *object)
 {
   Track *track = sli_pool_map_find (pool, object);
   if (UNLIKELY (track == NULL))
     sli_pool_report_foreign (pool, object);
-  if (UNLIKELY (track->live == NULL)
-      && !sli_pool_track_make_bits (pool, track))
+  if (LIKELY (track->live != NULL))
+    return track;
+  if (!sli_pool_may_try (pool))
     return NULL;
-  return track;
+  if (!sli_pool_track_make_bits (pool, track))
+    sli_pool_try_failed (pool);
+  return track->live != NULL ? track : NULL;
 }
 
 /* Counts how many of n addresses, from the first on, are in a row: each `step'

@@ -311,11 +311,14 @@ stack_reserve (SlicePool *pool)
   size_t n_most = stack_most (pool);
   if (n < n_most)
     return true;
+  if (!sli_pool_may_try (pool))
+    return false;
   bool is_full = n_most == pool->stack_capacity;
   if (is_full && stack_may_grow (pool) && stack_grow (pool))
     return true;
   if (n == 0 || !sli_pool_bits_make (pool))
-    return false;
+    return sli_pool_try_failed (pool);
+  pool->n_to_spill_next = 0;
   sli_pool_bits_flush (pool, is_full ? n / 2 + 1 : n);
   return true;
 }

@@ -71,6 +71,10 @@ struct SlicePool
   void **spilt;             /* plain: list of free chunks */
   size_t stack_capacity;    /* plain: addresses that the stack can hold */
   size_t n_spilt;           /* plain: free chunks in that list and in bits */
+  unsigned n_to_spill;      /* plain: chunks that go to that list without an
+                               attempt to get memory for stack or bits */
+  unsigned n_to_spill_next; /* plain: n_to_spill after the next attempt that
+                               fails; 2^n - 1 */
   size_t n_cut;             /* plain: chunks cut since the pool started over,
                                live, on the stack or spilt */
   SlicePoolOptions options; /* with alignment filled in */
@@ -170,6 +174,30 @@ static inline size_t
 sli_pool_n_stacked (const SlicePool *pool)
 {
   return (size_t) (pool->head.top - pool->head.bottom) / sizeof (void *);
+}
+
+/* Frees are many, and each attempt to get memory for the stack or the bits asks
+ * the system.  So after one without success some chunks are spilt without an
+ * attempt, twice as many each time. */
+enum { POOL_SPILL_MOST = 4095 };
+
+static inline bool
+sli_pool_may_try (SlicePool *pool)
+{
+  if (pool->n_to_spill == 0)
+    return true;
+  pool->n_to_spill--;
+  return false;
+}
+
+/* Returns false. */
+static inline bool
+sli_pool_try_failed (SlicePool *pool)
+{
+  pool->n_to_spill = pool->n_to_spill_next;
+  if (pool->n_to_spill_next < POOL_SPILL_MOST)
+    pool->n_to_spill_next = 2 * pool->n_to_spill_next + 1;
+  return false;
 }
 
 /* Two neighbours on a stack of addresses, which are written at once. */
