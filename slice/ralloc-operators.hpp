@@ -35,12 +35,16 @@ public:                                                                       \
   {                                                                           \
     static_assert (alignof (TYPE) <= RALLOC_ALIGN_V1,                         \
                    "a node is aligned to 16 bytes");                          \
-    void *p;                                                                  \
-    while ((p = ALLOC_FUNC (mem_ctx, size)) == SLICE_NULL_ (void *))          \
-      SLICE_RALLOC_BAD_ALLOC_ (size);                                         \
-    if (!__has_trivial_destructor (TYPE))                                     \
-      ralloc_set_destructor (p, _ralloc_destructor);                          \
-    return p;                                                                 \
+    for (;;)                                                                  \
+      {                                                                       \
+        void *p = ALLOC_FUNC (mem_ctx, size);                                 \
+        if (p != SLICE_NULL_ (void *)                                         \
+            && (__has_trivial_destructor (TYPE)                               \
+                || ralloc_try_set_destructor (p, _ralloc_destructor)))        \
+          return p;                                                           \
+        ralloc_free (p);                                                      \
+        SLICE_RALLOC_BAD_ALLOC_ (size);                                       \
+      }                                                                       \
   }                                                                           \
   SLICE_RALLOC_NO_ALIGNED_NEW_                                                \
   static void *operator new[] (size_t, void *) = delete;                      \

@@ -6,6 +6,9 @@
 #include <cstdio>
 
 #include <slice/ralloc.h>
+#include <slice/source.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int n_destroyed;
 
@@ -133,13 +136,63 @@ check_bases ()
   check (n_destroyed == 8, "the tree destroys those with their own operators");
 }
 
+/* A source that has one extent.  Behind its start is what is aligned. */
+static void *
+map_once (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  const SliceSource *real = slice_source_builtin (SLICE_PAGES_POSIX_MEMALIGN);
+  static int n;
+
+  (void) source;
+  return n++ == 0 ? real->map (real, bytes, alignment) : nullptr;
+}
+
+/* Without memory for the record of a destructor, an object is not made. */
+static void
+check_no_record ()
+{
+  static const SliceSource once
+      = { "once", map_once, nullptr, nullptr, false, nullptr };
+  enum { RECORD_BYTES = 112 };
+  int status = 0;
+
+  std::fflush (stdout);
+  pid_t child = fork ();
+  if (child == 0)
+    {
+      if (slice_set_source (&once) != SLICE_SET_OK)
+        _exit (2);
+      void *ctx = ralloc_context (nullptr);
+      void *node = ralloc_size (ctx, sizeof (Owner));
+      /* under a tool each block is a malloc */
+      while (slice_is_ours (slice_try_alloc (1))
+             && slice_try_alloc (RECORD_BYTES) != nullptr)
+        continue;
+      ralloc_free (node);
+      try
+        {
+          for (int i = 0; i < 1000000; i++)
+            new (ctx) Owner;
+          _exit (3);
+        }
+      catch (std::bad_alloc &)
+        {
+          _exit (ralloc_total_nodes (ctx) == 1 ? 0 : 1);
+        }
+    }
+  waitpid (child, &status, 0);
+  std::printf ("# status %d\n", status);
+  check (status == 0, "no memory for a record is bad_alloc");
+}
+
 int
 main ()
 {
+  std::printf ("1..14\n");
+  check_no_record ();
   void *ctx = ralloc_context (nullptr);
   RallocLinear *linear = ralloc_linear_context (ctx);
 
-  std::printf ("1..13\n");
   Plain *plain = new (ctx) Plain;
   check (ralloc_parent (plain) == ctx, "new hangs on the context");
   Plain *stolen = ralloc_stolen (nullptr, plain);
