@@ -159,6 +159,13 @@ equal redirected $? 0
 equal record-stdout "$? $(grep -c 'goes to a file' "$work/err") $(ls "$work/-" \
   2> "$work/null")" "125 1 "
 
+# --- the program's own limit: its children are not recorded ---
+compile forks forks.c
+rm -f "$t"*
+"$trace" record -o "$t" "$work/forks" limited > "$work/out" 2> "$work/err"
+equal fork-limit "$? $(grep -c '1 process was not recorded: no space' \
+  "$work/err")" "0 1"
+
 # --- the user's limits ---
 for limit in -v -f
 do

@@ -2,7 +2,8 @@
  *
  * Tests: a program to be recorded.  The argument chooses; daemon: the parent
  * ends before it has allocated, and the child goes on after a second, or writes
- * its number to a file and waits to be killed.
+ * its number to a file and waits to be killed; limited: the parent limits the
+ * size of files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +67,8 @@ main (int argc, char **argv)
     daemon_wait (argc > 2 ? argv[2] : NULL);
   if (strcmp (how, "threads") == 0)
     pthread_create (&thread, NULL, work, NULL);
+  if (strcmp (how, "limited") == 0)
+    setrlimit (RLIMIT_FSIZE, &(struct rlimit){ 1 << 20, 1 << 20 });
   pid_t pid = strcmp (how, "vfork") == 0 ? vfork () : fork ();
   if (pid == 0)
     {
@@ -81,5 +85,5 @@ main (int argc, char **argv)
   if (strcmp (how, "threads") == 0)
     pthread_join (thread, NULL);
   allocate (500);
-  return WEXITSTATUS (status);
+  return WIFSIGNALED (status) ? WTERMSIG (status) : WEXITSTATUS (status);
 }

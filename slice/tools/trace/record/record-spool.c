@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,6 +59,24 @@ path_make (unsigned n)
   number_append (end, n);
 }
 
+/* Gives the file its size.  Beyond the program's limit a signal would end the
+ * program, so then the file has one byte: an empty one is that of a program
+ * which has just been killed. */
+static bool
+file_enlarge (int fd)
+{
+  struct rlimit limit;
+  if (getrlimit (RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+      && limit.rlim_cur < SPOOL_FILE_BYTES)
+    {
+      if (limit.rlim_cur > 0)
+        (void)!ftruncate (fd, 1);
+      return false;
+    }
+  return ftruncate (fd, (off_t)SPOOL_FILE_BYTES) == 0
+         && posix_fallocate (fd, 0, (off_t)SPOOL_LOG_OFFSET) == 0;
+}
+
 /* A file that keeps its name with .new tells the packer that there was no
  * space.  It gets its own name when the packer may read its head and
  * states. */
@@ -75,9 +94,7 @@ file_create_as (const char *path)
       unlink (path_new);
       errno = EEXIST;
     }
-  else if (ftruncate (fd, (off_t)SPOOL_FILE_BYTES) == 0
-           && posix_fallocate (fd, 0, (off_t)SPOOL_LOG_OFFSET) == 0
-           && rename (path_new, path) == 0)
+  else if (file_enlarge (fd) && rename (path_new, path) == 0)
     return fd;
   else
     errno = ENOSPC;
