@@ -274,6 +274,26 @@ part=$(json "$work/w.json" calls)
 if [ "${part:-$whole}" -lt "$whole" ]; then pass window-replay
 else fail window-replay "$part of $whole: $(cat "$work/err")"; fi
 
+# --- another malloc that is not loaded ---
+$CC -shared -fPIC foo.c -o good.so || exit 1
+for command in "replay --repeats 1" "compare --replay -n 2"
+do
+  for library in /nonexist.so "$work/foo.c" none.so "$work/good.so:none.so" ""
+  do
+    "$trace" $command --preload "$library" "$t" > "$work/out" 2> "$work/err"
+    equal "preload-${command%% *}-${library##*/}" "$? $(grep -c \
+      "preload: '$library' can't be loaded" "$work/err") $(wc -c \
+      < "$work/out")" "2 1 0"
+  done
+done
+for library in ./good.so good.so "./good.so good.so"
+do
+  LD_LIBRARY_PATH=$work${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$trace" compare \
+    --replay -n 2 --preload "$library" "$t" > "$work/out" 2> "$work/err"
+  equal "preload-$library" "$? $(grep -c '^good.so' "$work/out")$(cat \
+    "$work/err")" "0 1"
+done
+
 # --- an output that can't be opened, before anything is run ---
 for output in "$work/no/such/file" "$work"
 do

@@ -257,6 +257,8 @@ traces_compare (int argc, char **argv, const ProfileOptions *options,
       .backend = BACKEND_SLICE,
       .options = "page-source=mmap" },
   };
+  for (size_t i = 0; i < preloads->n; i++)
+    sli_replay_preload_check (preloads->items[i]);
   size_t n_variants = sizeof first / sizeof *first;
   Variant *variants
       = sli_tool_zero ((n_variants + preloads->n + 1) * sizeof *variants);

@@ -292,5 +292,7 @@ sli_command_replay (int argc, char **argv)
                              .most = 1 };
   sli_trace_options_init (&options.trace, N_HOT_REPLAYED);
   sli_command_line (&line, &argc, &argv);
+  for (size_t i = 0; i < options.preloads.n; i++)
+    sli_replay_preload_check (options.preloads.items[i]);
   return replay_all (&options, argv[0]);
 }

@@ -12,6 +12,7 @@
 #include "replay.h"
 #include "tools/trace/command/commands.h"
 #include "tools/trace/common/tool.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -40,8 +41,24 @@ environment_with (char **environment, char *assignment)
   return with;
 }
 
-/* Starts the child, not by fork(): this process may have a large trace in
+/* Starts slice-trace, not by fork(): this process may have a large trace in
  * memory, and would copy its page tables for each measurement. */
+static pid_t
+self_spawn (char *const *arguments, int out, char **environment)
+{
+  posix_spawn_file_actions_t actions;
+  pid_t pid;
+  posix_spawn_file_actions_init (&actions);
+  posix_spawn_file_actions_adddup2 (&actions, out, STDOUT_FILENO);
+  int error = posix_spawn (&pid, "/proc/self/exe", &actions, NULL, arguments,
+                           environment);
+  posix_spawn_file_actions_destroy (&actions);
+  if (error != 0)
+    sli_tool_exit (TOOL_FAILED, "a replay can't be started: %s",
+                   strerror (error));
+  return pid;
+}
+
 static pid_t
 child_spawn (const ReplayTask *task, int out, char **environment)
 {
@@ -59,17 +76,7 @@ child_spawn (const ReplayTask *task, int out, char **environment)
           (char *)(uintptr_t)task->ops_path, (char *)(uintptr_t)backend,
           numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
           numbers[5], NULL };
-  posix_spawn_file_actions_t actions;
-  pid_t pid;
-  posix_spawn_file_actions_init (&actions);
-  posix_spawn_file_actions_adddup2 (&actions, out, STDOUT_FILENO);
-  int error = posix_spawn (&pid, "/proc/self/exe", &actions, NULL, arguments,
-                           environment);
-  posix_spawn_file_actions_destroy (&actions);
-  if (error != 0)
-    sli_tool_exit (TOOL_FAILED, "a replay can't be started: %s",
-                   strerror (error));
-  return pid;
+  return self_spawn (arguments, out, environment);
 }
 
 static const char *
@@ -142,9 +149,44 @@ sli_replay_measure (const ReplayTask *task)
   return result;
 }
 
+/* The loader goes on without a library that it can't load.  So a new process
+ * looks whether it has it. */
+void
+sli_replay_preload_check (const char *library)
+{
+  int status;
+  char *preload = sli_tool_text ("LD_PRELOAD=%s", library);
+  char *arguments[] = { (char *)"slice-trace", (char *)"replay-run",
+                        (char *)(uintptr_t)library, NULL };
+  char **environment = environment_with (environ, preload);
+  pid_t pid = self_spawn (arguments, STDOUT_FILENO, environment);
+  while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  free (environment);
+  free (preload);
+  if (!WIFEXITED (status) || WEXITSTATUS (status) != TOOL_OK)
+    sli_tool_exit (TOOL_USAGE, "--preload: '%s' can't be loaded", library);
+}
+
+/* Returns TOOL_OK if each of the libraries, which colons or spaces separate,
+ * is in this process. */
+static int
+preload_look (char *libraries)
+{
+  char *rest, *one = strtok_r (libraries, ": ", &rest);
+  if (one == NULL)
+    return TOOL_FAILED;
+  for (; one != NULL; one = strtok_r (NULL, ": ", &rest))
+    if (dlopen (one, RTLD_LAZY | RTLD_NOLOAD) == NULL)
+      return TOOL_FAILED;
+  return TOOL_OK;
+}
+
 int
 sli_command_replay_run (int argc, char **argv)
 {
+  if (argc == 2)
+    return preload_look (argv[1]);
   if (argc != 9)
     sli_tool_exit (TOOL_USAGE, "replay-run is for slice-trace itself");
   prctl (PR_SET_PDEATHSIG, SIGKILL); /* if the parent ends, no process reads

@@ -104,6 +104,9 @@ void sli_replay_file_close (ReplayFile *file);
 int sli_replay_run (const ReplayTask *task);
 /* In a new process. */
 ReplayResult sli_replay_measure (const ReplayTask *task);
+/* Ends the program with a message if the library, as LD_PRELOAD takes it, is
+ * not loaded into a new process; called before long work. */
+void sli_replay_preload_check (const char *library);
 
 /* --- replay-backends.c --- */
 
