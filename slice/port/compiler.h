@@ -115,8 +115,10 @@ void sli_schedule_point (const char *name);
 
 /* Returns true if an address is one of *bytes from *start on.  Other threads
  * may write both words meanwhile.  What is behind the address may be read then,
- * if it was written before *bytes was (acquire).  (gcc puts no atomic load into
- * the instruction that needs it, so this is half as many as the same in C.) */
+ * if it was written before *bytes was (acquire).  *start is written once, while
+ * *bytes is 0.  (gcc puts no atomic load into the instruction that needs it, so
+ * this is half as many as the same in C.  It reads *start first: where that is
+ * still 0, no address of the program is below *bytes.) */
 static ALWAYS_INLINE _Bool
 is_within (const void *address, const uintptr_t *start, const size_t *bytes)
 {
@@ -126,7 +128,7 @@ is_within (const void *address, const uintptr_t *start, const size_t *bytes)
   _Bool is_below;
 
   __asm__ ("subq %2, %0\n\tcmpq %3, %0"
-           : "+r"(offset), "=@ccb"(is_below)
+           : "+&r"(offset), "=@ccb"(is_below)
            : "m"(*start), "m"(*bytes));
   return is_below;
 #else
