@@ -30,7 +30,7 @@ typedef enum
                                  block's start */
 } SliceBlockKind;
 
-/** What slice_block_info() tells. */
+/** What slice_block_info() returns. */
 typedef struct
 {
   SliceBlockKind kind;
@@ -48,22 +48,22 @@ typedef struct
 /** Looks an address up, without touching what it points to.
  *
  * @param address  anything, valid or not, whatever other threads do meanwhile
- * @param info     where to put the answer; not NULL.  Of a block that others
- *                 free meanwhile it is what was true a moment ago.
+ * @param info     where to put the answer; not NULL.  If another thread frees
+ *                 the block meanwhile, the answer may already be out of date
  *
  * Threads: any; not from a signal handler.  Cost: 1 ns for foreign addresses;
  *   a lock and some loads for ours.
  */
 SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 
-/** Of all addresses in an aligned window of so many bytes slice_is_ours() says
- * the same. */
+/** slice_is_ours() has the same answer for all addresses in an aligned window
+ * of this many bytes. */
 #define SLICE_OURS_BYTES (256 * 1024)
 
-/** Is this address in memory that slices are cut from?  (Large blocks, which
- * are malloc's, are not; but where libslice-malloc serves malloc, and in a
- * program that uses heap.h, larger blocks may lie there as well.)  Nothing is
- * read but a map that stays.
+/** Is this address in memory that slices are cut from?  Large blocks come from
+ * malloc and are not.  But if libslice-malloc serves malloc, or the program
+ * uses heap.h, larger blocks may lie in that memory as well.  The function
+ * reads only a map that is never unmapped.
  *
  * @param address  anything, valid or not
  *
@@ -72,8 +72,8 @@ SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 SLICE_API bool slice_is_ours (const void *address);
 
 /** The size that was requested for a live block, if the library remembers it.
- * A layer that takes over another allocator's calls tells its own blocks from
- * the other's by it.
+ * A layer that replaces another allocator's functions can use it to find out
+ * which of the two a block belongs to.
  *
  *   checked, hardened, debug                  of every live block
  *   one of these together with always-malloc  of every live block

@@ -9,20 +9,20 @@
  *   tlsf.h    any size in any order, each call in bounded time
  *
  * All allocate from a chain of blocks.  The first block is small and lies
- * behind the arena's control block.  Further ones double from 256 bytes up to
- * a cap, each size as soon as it is at most an eighth of what the arena holds,
- * beyond 4 KiB a 32nd.  (It is a half if the first block is large or the arena
- * has its own page source; a stack doubles from 4 KiB.)  A request too large
- * for that gets a dedicated block, and the current block stays the current
- * one.  The table of blocks lies outside the blocks, so an arena can be
- * emptied without touching its memory.
+ * behind the arena's control block.  The sizes of further blocks double from
+ * 256 bytes up to a cap.  A size is used as soon as it is at most an eighth of
+ * what the arena holds, or a 32nd beyond 4 KiB.  If the first block is large or
+ * the arena has its own page source, it is a half; a stack doubles from 4 KiB.
+ * A request that is too large for the next block gets a dedicated block, and
+ * the current block stays current.  The table of blocks lies outside the
+ * blocks, so an arena can be emptied without touching its memory.
  *
  * Objects of linear and stack arenas are aligned as slices are: to the
  * largest power of two, at most 16, that divides their size rounded up to a
  * multiple of 8.  The _aligned functions align to more.
  *
- * Without memory a function that allocates returns NULL or false with errno
- * ENOMEM, and the arena is unchanged.  Misuse ends the program with one
+ * If there is no memory, a function that allocates returns NULL or false with
+ * errno ENOMEM, and the arena is unchanged.  Misuse ends the program with one
  * numbered line on standard error (slice-errors(7), 300 to 399).  So does each
  * call with an arena that was destroyed (306): with the options hardened and
  * debug while its control block is in quarantine, otherwise until that memory
@@ -169,7 +169,7 @@ SLICE_API void slice_arena_bad_options_v1 (void);
 typedef struct
 {
   void *object[2];
-  const void *self; /* who answers */
+  const void *self; /* the resource that answers */
   const void *arena;
   const void *other; /* a pool's resource for all else */
   size_t bytes;      /* a pool's objects */
@@ -259,7 +259,7 @@ SLICE_API void slice_source_destroy (const SliceSource *source);
  *   +---------+------------+-------------------------+
  *
  * next is a multiple of 8 and end of 16.  If the arena is checked, traced or
- * watched by a tool, or an object grows in it, all three are the same multiple
+ * annotated, or an object grows in it, all three are the same multiple
  * of 16: the block looks full and nothing looks releasable, so that every call
  * takes the slow path.  An object that the inline code has started grows from
  * next, which is end, and low is NULL. */

@@ -1,4 +1,4 @@
-/* handlers.h - the program's own word where there is no memory, or a misuse
+/* handlers.h - the program's functions for lack of memory and for misuse
  *
  * Public; slice.h includes it.
  *
@@ -40,8 +40,9 @@ SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
                                           void *data);
 
 /** What the plain names do when there is no memory, for layers built on
- * this one: asks the failure handler, and ends the program with error 120 if
- * there is none or it gives up.  It returns if the handler says to try again.
+ * this one: it calls the failure handler, and ends the program with error 120
+ * if there is no handler or the handler gives up.  It returns if the handler
+ * says to try again.
  *
  * @param size       bytes that were requested (SIZE_MAX: a product that does
  *                   not fit)
@@ -60,12 +61,13 @@ SLICE_API void slice_out_of_memory (size_t size, size_t alignment);
  *                 returns
  * @param data     the handler's own
  *
- * It is called once in a process: not for a second fault that it causes, nor
- * for one of another thread, which waits up to ten seconds for it.  It may run
- * in any thread, in a signal handler, and with locks of slice's or of malloc's
- * held: it may do what a signal handler may (write(2), _exit(2)), and must not
- * use slices.  It returns, or ends the program; it must not longjmp or throw.
- * Warnings do not come here. */
+ * It is called once in a process.  It is not called for a second fault that it
+ * causes itself, nor for a fault of another thread; that thread waits for it,
+ * ten seconds at most.  It may run in any thread, in a signal handler, and
+ * while the thread holds locks of slice or malloc.  So it may do only what a
+ * signal handler may do (write(2), _exit(2)), and must not use slices.  It
+ * returns or ends the program; it must not longjmp or throw.  Warnings do not
+ * call it. */
 typedef void (*SliceAbortHandler) (int number, const char *message,
                                    void *data);
 
@@ -74,8 +76,8 @@ typedef void (*SliceAbortHandler) (int number, const char *message,
  * @param handler  NULL: none, the default
  * @param data     handed to it
  *
- * Threads: any; one handler for the process.  A fault of another thread at
- *   the very moment may still find the one before.
+ * Threads: any; one handler for the process.  A fault in another thread at
+ *   the same moment may still call the previous handler.
  * Cost: one lock.
  */
 SLICE_API void slice_set_abort_handler (SliceAbortHandler handler,

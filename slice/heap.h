@@ -1,9 +1,9 @@
 /* heap.h - blocks of any size that are freed by their address alone
  *
- * Public.  For layers that take over malloc's calls, such as
- * libslice-malloc.so, and for programs that want such blocks beside their
- * slices.  Small blocks are slices, rounded up to 16 bytes; larger ones are
- * cut from runs of pages; very large ones are mapped one by one.
+ * Public.  For layers that replace malloc, such as libslice-malloc.so, and for
+ * programs that want such blocks beside their slices.  Small blocks are slices,
+ * rounded up to 16 bytes; larger ones are cut from runs of pages; very large
+ * ones are mapped one by one.
  *
  * Alignment: 16 at least.
  *
@@ -29,16 +29,16 @@ SLICE_BEGIN_DECLS
 
 /** Frees a block of the heap.
  *
- * @param block  a block of slice_heap_alloc() and its sisters; NULL does
- *               nothing.  (One of slice_alloc() goes to slice_free1() or
- *               slice_free_unsized().)
+ * @param block  a block of slice_heap_alloc() or one of its variants; NULL does
+ *               nothing.  A block of slice_alloc() goes to slice_free1() or
+ *               slice_free_unsized() instead
  *
- * Errors: in the checking modes every block that does not live ends the
- *   program, except where every block is a malloc (always-malloc, and under a
- *   tool): then it depends on the next allocator and the tool.  Without these
- *   modes a block of more than SLICE_SIZE_MAX bytes is checked at the call, a
- *   smaller one as by slice_free1(), and what is in no memory of ours goes to
- *   the next allocator (slice_heap_set_next()).
+ * Errors: in the checking modes a block that is not live ends the program.  If
+ *   every block comes from malloc (always-malloc, or under a tool), the next
+ *   allocator and the tool decide.  Without these modes a block of more than
+ *   SLICE_SIZE_MAX bytes is checked at the call, a smaller one as by
+ *   slice_free1(), and an address outside slice's memory goes to the next
+ *   allocator (slice_heap_set_next()).
  * Threads: any.  Cost: 20 instructions for a small block.
  * Source: free().
  */
@@ -46,16 +46,16 @@ SLICE_API void slice_heap_free (void *block);
 
 /** As slice_heap_free(), for a block whose size the caller knows.
  *
- * @param size  bytes that were requested.  The checking modes compare it, and
- *              end the program where it is another (103), except where every
- *              block is a malloc.  0 and 1 count as the same.
+ * @param size  bytes that were requested.  The checking modes end the program
+ *              if the size is wrong (103), except where every block comes from
+ *              malloc.  0 and 1 count as the same.
  *
  * Source: free_sized() of C23.
  */
 SLICE_API void slice_heap_free_sized (void *block, size_t size);
 
-/* The same two for libraries that take over other calls: messages name `call',
- * which must stay. */
+/* The same two for libraries that replace other functions.  Messages name
+ * `call', which must stay valid. */
 SLICE_API void slice_heap_free_as_v1 (void *block, const char *call);
 SLICE_API void slice_heap_free_sized_as_v1 (void *block, size_t size,
                                             const char *call);
@@ -93,8 +93,8 @@ SLICE_API void *slice_heap_alloc_aligned (size_t alignment, size_t size)
  * @param block  a live block; NULL: allocates one
  * @param size   bytes; 0 is a size like any other
  * @return       the block, which may have moved; NULL with errno ENOMEM, and
- *               the block is as it was.  A smaller size fails in the checking
- *               modes only, which note the size elsewhere
+ *               the block is unchanged.  Making a block smaller can fail only
+ *               in the checking modes, which store the size elsewhere
  *
  * Errors: as slice_heap_free().
  * Threads: any.  Source: realloc().
@@ -106,14 +106,14 @@ SLICE_API void *slice_heap_realloc (void *block, size_t size)
  *
  * @param block  a block of the heap; NULL gives 0
  * @return       bytes that may be used; in the checking modes exactly the size
- *               that was asked for, 1 for a block of no bytes
+ *               that was requested, 1 for a block of no bytes
  *
  * Threads: any.  Source: malloc_usable_size().
  */
 SLICE_API size_t slice_heap_bytes (const void *block);
 
-/** Gives spare memory back to the system, as slice_trim() does, and what the
- * heap keeps besides.
+/** Gives spare memory back to the system, as slice_trim() does, and also the
+ * memory that the heap keeps.
  *
  * @return  bytes given back: those by which SliceStats.returned_bytes grew
  *          during the call, and the large blocks that were kept
@@ -127,18 +127,18 @@ SLICE_API size_t slice_heap_trim (void);
 typedef struct
 {
   size_t n_runs;          /**< runs of pages that are or hold larger blocks */
-  size_t run_bytes;       /**< of these */
-  size_t run_block_bytes; /**< of the blocks in them that live */
+  size_t run_bytes;       /**< bytes of these runs */
+  size_t run_block_bytes; /**< bytes of the live blocks in them */
   size_t n_mapped;        /**< blocks with mappings of their own */
-  size_t mapped_bytes;    /**< of these */
-  size_t kept_bytes;      /**< mappings that wait for another block */
+  size_t mapped_bytes;    /**< bytes of these blocks */
+  size_t kept_bytes;      /**< bytes of mappings kept for another block */
 } SliceHeapCounts;
 
-/** Reads the counts.  Threads: any; they are not of one moment. */
+/** Reads the counts, one after the other.  Threads: any. */
 SLICE_API void slice_heap_count (SliceHeapCounts *counts);
 
-/** Another allocator, for blocks that are not of the heap, and for all blocks
- * where each is to be a malloc (under a tool, and with always-malloc). */
+/** Another allocator: for blocks that do not belong to the heap, and for all
+ * blocks under a tool and with always-malloc. */
 typedef struct
 {
   void *(*alloc) (size_t size);
@@ -156,9 +156,9 @@ typedef struct
   const char *bytes_name;   /**< ... and slice_heap_bytes() */
 } SliceHeapNext;
 
-/** Names the next allocator, and makes the heap ready; to be called once,
- * before any other call, by the layer that takes over malloc's calls.  Without
- * it the next allocator is the system's malloc.
+/** Names the next allocator, and initialises the heap.  The layer that replaces
+ * malloc calls it once, before any other call.  Without this call the next
+ * allocator is the system's malloc.
  *
  * @param next  not NULL; must stay
  */

@@ -1,4 +1,4 @@
-/* hooks.h - functions that a recorder has called for each block
+/* hooks.h - functions of a recorder that the library calls for each block
  *
  * Public, for those who write a tracer.  slice-trace(1) is one; a program that
  * it records needs no hooks of its own.
@@ -63,12 +63,12 @@ typedef struct
  * @param hooks  the library keeps the address for good; no function may be
  *               NULL.  NULL: no hooks from now on
  *
- * For slices the hooks are called from now on: by the calling thread at its
- * next call, by another thread after the call that it may be in.  So on_free
- * may be called for a slice that was allocated before.  For an arena they are
- * called if they were set when it was made; for contexts, if they were set
- * when the first root was made.  Both stay as they are for good, so on_free is
- * called only for objects that on_alloc was called for.
+ * For slices the hooks take effect at once in the calling thread, and in
+ * another thread after the call that it may be in.  So on_free may be called
+ * for a slice that was allocated before.  An arena calls the hooks only if they
+ * were set when it was made, and contexts only if they were set when the first
+ * root was made.  This never changes afterwards, so on_free is called only for
+ * objects that on_alloc was called for.
  *
  * When a shared libslice is loaded it calls slice_trace_hooks_v1(), if some
  * object defines that function, and sets the hooks that it returns.  So a

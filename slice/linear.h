@@ -209,24 +209,24 @@ SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
 
 /** Returns to a mark: runs the cleanups that were added since, newest first,
  * and frees the objects that were added since.  Objects from before the mark
- * are as they were, even if they were resized since: what they have grown to is
- * a new object, which is freed.  An object that is growing is abandoned.  The
- * blocks of what is freed stay as spare ones for the next objects; the next one
- * lies at the mark, or at the start of the block behind it if little space is
- * left there.  The mark stays valid.
+ * are as they were, even if they were resized since: resizing made a copy,
+ * which is freed.  An object that is growing is abandoned.  The freed blocks
+ * stay as spare blocks for the next objects.  The next object lies at the mark,
+ * or at the start of the block behind it if little space is left at the mark.
+ * The mark stays valid.
  *
  * @param linear  the arena; not NULL
  * @param mark    of this arena, at or below its end
  *
  * Errors: a mark of another arena (303), and one that a rollback or reset has
- *   undone (304), are misuse.  If not the last rollback but an earlier one has
- *   undone a mark, that is found only while the mark is above the arena's end.
+ *   undone (304), are misuse.  If a rollback before the last one has undone a
+ *   mark, the library notices only while the mark is above the arena's end.
  * Threads: the arena's owner.
  * Cost: O(blocks since the mark), and the cleanups.
  */
 SLICE_API void slice_linear_rollback (SliceLinear *linear, SliceMark mark);
 
-/** Returns to the source the spare blocks that rollbacks have left.
+/** Returns the spare blocks that rollbacks have left to the source.
  * @return  bytes returned */
 SLICE_API size_t slice_linear_trim (SliceLinear *linear);
 

@@ -1,9 +1,9 @@
 /* options.h - what can be set before the first block is handed out
  *
- * Public.  Options are read once, when the first block is allocated: first the
- * build's defaults, then what slice_set_option() said, then the variable
- * SLICE_OPTIONS (slice-options(7)), which wins; a program that runs setuid
- * ignores the variable.
+ * Public.  Options are read once, when the first block is allocated.  The
+ * variable SLICE_OPTIONS (slice-options(7)) has precedence over
+ * slice_set_option(), and that over the build's defaults.  A program that runs
+ * setuid ignores the variable.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -81,7 +81,7 @@ typedef enum
                                          was given; can't be set by name */
 } SlicePageSource;
 
-/** What became of a slice_set_option() or slice_set_source(). */
+/** The result of slice_set_option() and slice_set_source(). */
 typedef enum
 {
   SLICE_SET_OK = 0,         /**< it holds from the first block on */

@@ -1,9 +1,9 @@
 /* ralloc-extension.h - nodes: names, references, limits, refusals, reports
  *
- * Public; a part of ralloc.h, which programs include.  Mesa's ralloc lacks
- * these calls and users of talloc value them.  Only nodes that use them pay,
- * by a record of 112 bytes at the first use.  The rules of ralloc.h on order,
- * memory, threads and misuse hold here, too.
+ * Public; a part of ralloc.h, which programs include.  These calls exist in
+ * talloc but not in Mesa's ralloc.  A node gets a record of 112 bytes when it
+ * first uses one of them.  The rules of ralloc.h on order, memory, threads and
+ * misuse hold here, too.
  *
  * Design: section 7.7.
  *
@@ -19,13 +19,15 @@ SLICE_BEGIN_DECLS
 /* --- trees --------------------------------------------------------------- */
 
 /** Frees all children of a node, not the node itself; NULL does nothing.
- * A child that refuses stays where it is, and what refuses further below
- * becomes a child of ctx.  References that ctx holds are given up, and those
- * from below one child to below another keep nothing, as in ralloc_free().
- * Objects of a linear or gc context are not its children and stay; but those
- * that are nodes (large ones of a gc context, and all of both under a memory
- * checker or a recorder, or with the option always-malloc) go, so a program
- * does not use any of them afterwards.
+ * A child that refuses stays where it is, and a node that refuses further below
+ * becomes a child of ctx.  ctx gives up the references that it holds.
+ * References between the subtrees of two children keep nothing alive, as in
+ * ralloc_free().
+ *
+ * Objects of a linear or gc context are not its children and stay, but objects
+ * that are nodes are freed.  These are large objects of a gc context, and all
+ * objects of both kinds under a memory checker or a recorder, or with the
+ * option always-malloc.  So a program must not use any object afterwards.
  * Threads: tree.
  * Source: talloc_free_children(), which gives what refuses to ctx's parent. */
 SLICE_API void ralloc_free_children (void *ctx);
@@ -71,17 +73,20 @@ SLICE_API size_t ralloc_total_nodes (const void *ptr);
  * @return         false if there is no memory for the record
  *
  * A node that is kept while its parent is freed moves to the parent of the
- * node that the program freed, or becomes a root if that had none; with
- * ralloc_free_children (ctx) it becomes a child of ctx, or stays one.  A node
- * that holds a reference, or has such a node below it, is asked before what it
- * keeps is freed.  A child that refuses and is held by others moves to the
- * oldest of these that survives, and is not asked; so it is asked when the last
- * of them lets it go.
- * The function may free other nodes, add children, or steal its node away,
- * which keeps it.  What its node holds, or a node below, survives such a free
- * as long as its node does.  If it frees the parent of its node, and that is
- * not being freed already, the node is kept, whatever it returns, and moves as
- * if it had refused.
+ * node that the program freed, or becomes a root if that had none.  In
+ * ralloc_free_children (ctx) it becomes a child of ctx, or stays one.
+ *
+ * If the node, or one below it, holds a reference, the function is called
+ * before the node referred to is freed.  If surviving contexts hold references
+ * to the node itself, it moves to the oldest of these, and the function is not
+ * called; it is called when the last of them has given up its reference.
+ *
+ * The function may free other nodes, add children, or steal its node, which
+ * keeps the node.  Nodes to which its node, or one below it, holds a reference
+ * survive such a free for as long as its node does.  If it frees the parent of
+ * its node, and that parent is not being freed already, the node is kept
+ * whatever the function returns, and moves as if it had refused.
+ *
  * A node may have a destructor as well, which runs when the node is freed.
  *
  * Threads: tree.  Source: talloc_set_destructor().
@@ -137,7 +142,7 @@ ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
  * Threads: tree.  Cost: a record at a node's first.
  * Source: talloc_set_name(). */
 SLICE_API bool ralloc_set_name (const void *ptr, const char *name);
-/** As ralloc_set_name(), but the name is kept by address: a literal. */
+/** As ralloc_set_name(), but the name is not copied: for literals. */
 SLICE_API bool ralloc_set_name_const (const void *ptr, const char *name);
 /** The name of a node; NULL if it has none, and of NULL.  An arena that
  * belongs to a context (slice_linear_new_in() and the like) is a node that has
@@ -192,11 +197,12 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  * If a node and one of its descendants are both held, the node moves.  The
  * descendant stays below it, and its reference remains.
  *
- * A context in the tree that is being freed survives if it is held itself, if a
- * node above it is held, or if a destructor refuses.  It moves out first, and
- * what it holds moves to it.  That is decided when the free begins: a context
- * that a destructor steals out of the tree later lives, but what it held in the
- * tree dies.
+ * A context in the tree that is being freed survives if a surviving context
+ * holds a reference to it or to a node above it, or if a destructor refuses.
+ * It moves out first, and the nodes to which it holds references move to it.
+ * This is decided when the free begins.  If a destructor steals a context out
+ * of the tree later, the context survives, but the nodes in the tree to which
+ * it held references are freed.
  *
  * Threads: tree (both).  Cost: a node of 32 bytes of payload under ctx.
  * Source: talloc_reference().

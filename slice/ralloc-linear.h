@@ -222,9 +222,9 @@ SLICE_API void *ralloc_gc_zalloc_size (RallocGc *gc, size_t size,
                                        size_t align)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 /** Frees an object; NULL does nothing.
- * Errors: no live object of a gc context (207).  Large objects are nodes: of
- * one that was freed before, and of what is no node either, ralloc_free()'s
- * (200 to 203). */
+ * Errors: no live object of a gc context (207).  Large objects are nodes: for
+ * one that was freed before, and for an address that is no node either, the
+ * errors of ralloc_free() (200 to 203). */
 SLICE_API void ralloc_gc_free (void *ptr);
 /** The context of an object, in O(1).
  * Errors: as ralloc_gc_free(). */
@@ -236,8 +236,8 @@ SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
  * Until the sweep ends the nodes remain children of the context and count in
  * limits; beside them it has a node of 16 bytes, named "sweep", which no limit
  * refuses.  An adoption of its children (ralloc_adopt()) takes all of them from
- * the sweep.  A second start begins anew.  Without memory for that node nothing
- * is freed. */
+ * the sweep.  A second start restarts the sweep.  If there is no memory for
+ * that node, the sweep frees nothing. */
 SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
 /** Marks an object of the context as live.  It may be called again for the
  * same object.
@@ -246,9 +246,9 @@ SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
 SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
 /** Ends a sweep: frees all objects that are not marked.
  *
- * Those that are nodes move below the node "sweep" first and are freed with it:
- * for their destructors it is the parent, and they can't be marked any more.  A
- * node whose refusing destructor refuses stays with the context. */
+ * Objects that are nodes first move below the node "sweep" and are freed with
+ * it.  Their destructors see "sweep" as the parent, and can't mark them any
+ * more.  If a refusing destructor refuses, its node stays with the context. */
 SLICE_API void ralloc_gc_sweep_end (RallocGc *gc);
 
 /* The most that a gc context aligns to. */
@@ -287,7 +287,8 @@ SLICE_END_DECLS
 
 /** In a class: `new (linear) Type` and `new (linear) Type[n]` allocate from a
  * linear context; `delete` runs the destructor and frees nothing.  The type
- * must have a trivial destructor, since it would not run.
+ * must have a trivial destructor, because no other would run when the context
+ * is freed.
  * Source: Mesa DECLARE_LINEAR_ALLOC_CXX_OPERATORS(). */
 # define DECLARE_RALLOC_LINEAR_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)       \
 public:                                                                       \

@@ -1,28 +1,29 @@
 /* ralloc.h - contexts: memory that is freed as a tree
  *
  * Public.  The calls, the macros and their meaning are those of Mesa's
- * util/ralloc.h: what begins with ralloc, rzalloc, reralloc or rerzalloc there
- * needs a new #include and no more.  Its linear_ and gc_ names begin with
- * ralloc_ here; docs/guide/porting-from-ralloc-and-talloc.md has the list, and
- * headers that keep all of Mesa's names.  This header is all that a program
- * includes; it brings the others, one a topic:
+ * util/ralloc.h.  Code that uses only names with ralloc, rzalloc, reralloc or
+ * rerzalloc at their start needs just another #include.  Mesa's linear_ and
+ * gc_ names begin with ralloc_ here;
+ * docs/guide/porting-from-ralloc-and-talloc.md has the list, and headers that
+ * keep all of Mesa's names.  A program includes this header only, which
+ * includes the others:
  *
  *   ralloc-string.h       strings that are nodes
  *   ralloc-linear.h       linear and garbage-collected contexts
  *   ralloc-extension.h    what talloc has and ralloc has not
  *   ralloc-operators.hpp operator new and delete of a C++ class
  *
- * Every allocation is a node: it has a parent (or is a root), may have
- * children, and is freed with its parent.  Any node may serve as a context.  A
- * node takes 32 bytes beside its payload (16 on 32-bit machines), and one of
- * no bytes takes 48, so that its address is no other block's; a destructor,
- * name, limit or reference takes memory only in nodes that have one.
+ * Every allocation is a node: it has a parent or is a root, may have children,
+ * and is freed with its parent.  Any node may serve as a context.  A node takes
+ * 32 bytes beside its payload (16 on 32-bit machines).  A node of no bytes
+ * takes 48, so that no other block has its address.  A destructor, name, limit
+ * or reference takes memory only in nodes that have one.
  *
  * Order: a tree is destroyed from its leaves to its root, among siblings the
  * youngest first.  A node's destructor runs when all its descendants are
  * freed, the payload of its parent is still valid and ralloc_parent() still
- * works.  Only a destructor that frees a node above the tree changes that
- * (ralloc_set_destructor()).
+ * works.  There is one exception: a destructor that frees an ancestor of the
+ * tree (ralloc_set_destructor()).
  *
  * Alignment: a payload is aligned to 16 bytes.
  *
@@ -30,17 +31,17 @@
  * that is too large, or a product that overflows, counts as no memory.  Size 0
  * gives a real node.
  *
- * Threads: a tree belongs to one thread at a time; the program locks it, or
- * hands it over.  Different threads may use different trees, and a tree may be
- * freed by another thread than the one that built it.  In every call below
- * "Threads: tree" means that.
+ * Threads: a tree belongs to one thread at a time.  The program must lock a
+ * tree that two threads use, or hand it over.  Different threads may use
+ * different trees, and one thread may free a tree that another thread built.
+ * "Threads: tree" below means this rule.
  *
  * Misuse (a node freed twice, a pointer that is no node, a cycle by steal, a
  * damaged list) ends the program with a numbered line: slice-errors(7).  With
  * the options checked, hardened and debug every function checks every node
  * that it gets.  In the default mode allocation, ralloc_parent() and the calls
  * for objects of linear and gc contexts check only a word or two of their
- * context: they find one that was freed, until its memory is used again, but
+ * context.  They recognise a freed context until its memory is used again, but
  * not a pointer that never was a node.  All other functions check fully.
  *
  * Costs are instructions on x86-64 where a number is given.
@@ -123,13 +124,13 @@ SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
 
 /* --- nodes --------------------------------------------------------------- */
 
-/** Makes a node without payload, to hang others on.
+/** Makes a node without payload, to be the parent of others.
  *
  * @param ctx  its parent; NULL makes a root
  * @return     the node, or NULL with errno ENOMEM
  *
  * It *makes* a child of ctx; for the parent of a node see ralloc_parent().
- * Its address is that of no other live block, though it may not be written to.
+ * No other live block has its address, and the program must not write to it.
  *
  * Threads: tree.  Cost: as ralloc_size().  Source: Mesa ralloc_context().
  */
@@ -258,8 +259,8 @@ SLICE_API void *rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
  * @param n     bytes; 0 gives a node of no bytes
  * @return      the copy, or NULL with errno ENOMEM
  *
- * (Mesa's function crashes where mem is NULL; ralloc_strdup() and GLib's
- * g_memdup2() return NULL, too.)
+ * Mesa's function crashes if mem is NULL; ralloc_strdup() and GLib's
+ * g_memdup2() return NULL, too.
  *
  * Source: Mesa ralloc_memdup().
  */
@@ -270,15 +271,16 @@ SLICE_API void *ralloc_memdup (const void *ctx, const void *mem, size_t n)
  *
  * @param ptr  the node; NULL does nothing
  *
- * A node to which contexts hold references is not destroyed but moves to one
- * of these (ralloc_reference()).  A node whose refusing destructor refuses
- * stays, or, if its parent is freed, moves to the parent of ptr.  Freeing a
- * node that is being freed already (from a destructor) does nothing.
+ * If other contexts hold references to the node, it is not destroyed but moves
+ * to one of them (ralloc_reference()).  If a refusing destructor refuses, its
+ * node stays, or moves to the parent of ptr if its own parent is freed.  A
+ * destructor may free a node that is being freed already; this does nothing.
  *
  * Errors: freed before (201), no node (200), inside a node (202), damaged
- *   list (203).  With checked, hardened and debug a link is looked up before
- *   it is followed.  Without them only what points back is compared, so a link
- *   that leads to no memory crashes, and a parent word is not looked at.
+ *   list (203).  With checked, hardened and debug the library looks a link up
+ *   before it follows it.  Without them it compares only the links that point
+ *   back: a link that leads to no memory crashes, and a parent word is not
+ *   checked.
  * Threads: tree; any thread.
  * Cost: under 40 instructions a node; no recursion, 21 KiB of stack (and as
  *   much again for each tree that a destructor frees meanwhile).
@@ -306,25 +308,25 @@ SLICE_API void ralloc_steal (const void *new_ctx, void *ptr);
  * @param old_ctx  the old parent; NULL does nothing, and so does new_ctx
  *                 itself
  *
- * What moves: every child with its subtree, and with what it has: destructor,
- * name, limit, references to it.  No address changes.  The children keep
- * their order and come in front of those that new_ctx has: so they count as
- * younger, and are freed before these.  The references that old_ctx holds are
- * children as well, so new_ctx holds them then; but with NULL they stay with
- * old_ctx, since a root can't hold what it keeps.
+ * What moves: every child, with its subtree, destructor, name, limit and the
+ * references to it.  No address changes.  The children keep their order and
+ * come in front of the children of new_ctx: they count as younger, and are
+ * freed first.  The references that old_ctx holds are children as well, so
+ * new_ctx holds them afterwards; but if new_ctx is NULL, they stay with
+ * old_ctx.
  *
- * What stays: old_ctx, where it is, with its payload, its destructor, its
- * name, its limit and the references to it.  Objects of linear and gc contexts
- * stay, but those that are nodes (large ones of a gc context, and all of both
- * under a memory checker or a recorder, or with the option always-malloc) move,
- * and belong to no such context then.
+ * What stays: old_ctx itself, with its payload, destructor, name, limit and
+ * the references to it.  Objects of linear and gc contexts stay, but objects
+ * that are nodes move, and then belong to no such context.  These are large
+ * objects of a gc context, and all objects of both kinds under a memory
+ * checker or a recorder, or with the option always-malloc.
  *
- * Limits: the bytes of the children leave the limits at and above old_ctx and
- * count in those at and above new_ctx, in which an adoption is never refused,
- * as a steal (ralloc_steal()).
+ * Limits: the bytes of the children no longer count in the limits at and above
+ * old_ctx, and count in those at and above new_ctx.  As with ralloc_steal(),
+ * no limit refuses an adoption.
  *
- * In a destructor old_ctx and new_ctx may be nodes that are being destroyed:
- * children that leave such a node survive, those that come to it are freed.
+ * In a destructor old_ctx and new_ctx may be nodes that are being destroyed.
+ * Children that leave such a node survive; children that it gets are freed.
  *
  * Errors: new_ctx is below old_ctx (204; nothing has moved when the line is
  *   written); as ralloc_free(), of both.  It needs no memory and can't fail.
@@ -344,21 +346,21 @@ SLICE_API void *ralloc_parent (const void *ptr);
  *
  * @param ptr         the node, not NULL
  * @param destructor  called once, with the node, after all its descendants
- *                    were freed; NULL clears it.  It is taken from the node
- *                    first, so one that sets itself or another function is
- *                    followed by a call of that; where it always does, the
- *                    free never ends.  That of a linear or gc context must
- *                    not read the context's objects (ralloc-linear.h)
+ *                    were freed; NULL clears it.  The library clears it before
+ *                    the call.  So if a destructor sets itself or another
+ *                    function, that is called next; if it always does, the
+ *                    free never ends.  The destructor of a linear or gc
+ *                    context must not read its objects (ralloc-linear.h)
  *
  * It may allocate, free other nodes, and add children to the node or to its
- * parent (they are freed).  If it frees a node above the one with which the
- * free began, that node is destroyed at once, with all below it that is not
- * being freed already, so its destructor runs first.  Then the free goes on:
- * the node with which it began has become a child of the other's parent, or a
- * root, and so ralloc_parent() says.
+ * parent; these children are freed.  It may also free an ancestor of the node
+ * that the program is freeing.  The ancestor is then destroyed at once, with
+ * all below it that is not being freed already, so its destructor runs first.
+ * Then the first free goes on, and ralloc_parent() of its node is the
+ * ancestor's parent, or NULL.
  *
- * It must return: longjmp() or an exception out of it leaves a tree half freed,
- * and the list of suspended walks wrong.
+ * It must return.  After a longjmp() or an exception out of it, the tree would
+ * be half freed, and the list of suspended walks wrong.
  *
  * Errors: as ralloc_free(); ptr is NULL (210); if there is no memory for the
  *   record, it calls the failure handler and ends the program, as
@@ -429,9 +431,9 @@ extern "C" {
 
 /* --- sizes and lists ----------------------------------------------------- */
 
-/** Bytes of payload of a node and all its descendants: what may be used, so
- * at least what was asked for; 0 of NULL.  Linear buffers and gc slabs are
- * counted with their contexts.
+/** Usable bytes of payload of a node and all its descendants, at least as many
+ * as were requested; 0 for NULL.  Linear buffers and gc slabs count with their
+ * contexts.
  * Errors: as ralloc_free().
  * Threads: tree.  Cost: O(nodes), constant stack.
  * Source: Mesa ralloc_total_size(), there in debug builds only. */

@@ -5,20 +5,20 @@
  * from the calling thread's magazines, inline, with no lock and no call;
  * larger ones from the system's malloc.
  *
- * Alignment: a block is aligned to the largest power of two, at most 16, that
- * divides its size rounded up to a multiple of 8 (so to 8 at least).  For
- * more see slice_alloc_aligned(); slice_new() and slice_free() choose it by
- * themselves.
+ * Alignment: the size is rounded up to a multiple of 8.  A block is aligned to
+ * the largest power of two, at most 16, that divides the rounded size.
+ * slice_alloc_aligned() aligns to more; slice_new() and slice_free() choose
+ * the alignment themselves.
  *
  * No memory: the plain names never return NULL for a size above 0.  The
  * allocator gives back what is spare and tries again, calls the failure
  * handler, and then ends the program with one line on standard error.  The
- * `slice_try_` names return NULL.  (A wrong argument is no lack of memory: an
- * alignment of 0 ends the program there, too.)
+ * `slice_try_` names return NULL.  A wrong argument, such as an alignment of
+ * 0, ends the program there, too.
  *
- * Threads: everything here may be called from any thread, and a block may be
- * freed by another thread than the one that allocated it.  Nothing here may be
- * called from a signal handler.
+ * Threads: any thread may call everything here, and may free a block that
+ * another thread allocated.  Nothing here may be called from a signal
+ * handler.
  *
  * Design: chapters 1, 2 and 6.
  *
@@ -40,7 +40,7 @@ SLICE_BEGIN_DECLS
 
 /* --- the fast path's frozen layout (version 1) --------------------------- */
 
-/** The largest size that slices serve; what is larger goes to malloc. */
+/** The largest size that slices serve; malloc serves larger ones. */
 #define SLICE_SIZE_MAX 2064
 
 /* The part of a magazine that the inline code sees:
@@ -54,9 +54,8 @@ SLICE_BEGIN_DECLS
  * top points to the round that is handed out next, or to the sentinel when
  * the magazine is empty; end to the last slot.  A thread without magazines
  * has top and end on one shared NULL: empty and full at once, so that every
- * call takes the slow path.  A magazine's sentinel has some words in front of
- * it that may be read, so that the inline code may look ahead; they mean
- * nothing. */
+ * call takes the slow path.  In front of a magazine's sentinel lie some
+ * meaningless words, so that the inline code can look ahead without a test. */
 typedef struct
 {
   void **top;
@@ -77,11 +76,11 @@ typedef struct
 #define SLICE_CLASS_TABLE_BYTES_V1 2072
 
 /* The data of one thread.  The table gives the class of each size, so that a
- * size that is no constant takes one load and not branches, which random sizes
- * would mispredict.  It has twice the class, because an address computation
- * scales by 8, which is half an entry on 64 bits, at no cost.  For the same
- * reason the entries come first: an address that is the sum of three can be
- * part of each instruction if nothing else is added to it. */
+ * size that is no constant takes one load instead of branches, which the
+ * processor would mispredict for random sizes.  The table holds twice the
+ * class: an address computation scales by 8 at no cost, and an entry has 16
+ * bytes on 64 bits.  For the same reason the entries come first: an
+ * address of three parts fits into each instruction if nothing is added. */
 typedef struct
 {
   SliceEntryV1 entries[SLICE_CLASSES_V1];
@@ -187,9 +186,9 @@ SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
  * @param size   the size that it was allocated with
  * @param block  the block; NULL does nothing
  *
- * Errors: freeing the block freed last in that class again ends the program
- *   at once; other misuse when the pointer comes back to its slab at the
- *   latest (slice-errors(7)).
+ * Errors: if the block is the one that was freed last in its class, the
+ *   program ends at once.  Other misuse ends it when the block comes back to
+ *   its slab at the latest (slice-errors(7)).
  * Threads: any, not only the one that allocated.
  * Cost: 8 instructions; as slice_alloc().
  * Source: g_slice_free1().
@@ -203,9 +202,9 @@ SLICE_INLINE void slice_free1 (size_t size, void *block);
  *
  * Errors: no memory ends the program (see the top of this file).
  * Threads: any.
- * Cost: 8 instructions, or 10 if the size is no constant; one call in a few
- *   dozen exchanges a magazine, which takes a lock; bounded work in every
- *   case.
+ * Cost: 8 instructions, or 10 if the size is no constant.  One call in a few
+ *   dozen exchanges a magazine, which takes a lock.  The work of each call is
+ *   bounded.
  * Source: g_slice_alloc().
  */
 SLICE_INLINE void *slice_alloc (size_t size) SLICE_ATTR_MALLOC
@@ -246,9 +245,9 @@ SLICE_INLINE void *slice_copy (size_t size, const void *source)
  * @param chain        the first; NULL does nothing
  * @param next_offset  bytes from a block's start to its pointer to the next
  *
- * Errors: as slice_free1(); a chain that comes back to itself (111).  A wild
- * link is followed; the checking modes look up each block first (102; 108 where
- * blocks are malloc's).
+ * Errors: as slice_free1(); a chain that comes back to itself (111).  The
+ *   default mode follows a wild link.  The checking modes look up each block
+ *   first (102, or 108 where blocks come from malloc).
  * Threads: any.  Cost: O(length).
  * Source: g_slice_free_chain_with_offset().
  */
@@ -319,16 +318,16 @@ SLICE_API void slice_free_unsized (void *block);
 
 /* --- for layers that stand on this one ----------------------------------- */
 
-/** Frees many blocks of any classes directly to their slabs.  The magazines
- * would mix the order of addresses.  For whole trees.
+/** Frees many blocks of any classes, such as a whole tree, directly to their
+ * slabs.  The magazines would mix the order of addresses.
  *
  * @param n       how many
  * @param blocks  slice blocks (size at most SLICE_SIZE_MAX when allocated);
  *                NULLs are skipped.  The array is not changed.
  *
- * Errors: a pointer that is no live block ends the program at once.  (In the
- *   default mode one that was freed and still lies in a magazine counts as
- *   live.)
+ * Errors: a pointer that is no live block ends the program at once.  In the
+ *   default mode a block that was freed and still lies in a magazine counts
+ *   as live.
  * Threads: any, not only the ones that allocated.
  * Cost: one atomic operation for all blocks in a row that share a word of 64
  *   chunks in their slab's bitmap; a lock only to set the first or the last
@@ -347,9 +346,10 @@ SLICE_API size_t slice_block_size_v1 (const void *block);
  *
  * @param block  a live block of any size; not NULL
  * @return       bytes that may be used, at least the requested size.  If the
- *               compiler sees how the block was allocated, exactly that size,
- *               because it may report accesses beyond as overruns
- *               (_FORTIFY_SOURCE, -fsanitize=object-size).
+ *               compiler sees how the block was allocated, exactly the
+ *               requested size, because the compiler may report accesses
+ *               beyond it as overruns (_FORTIFY_SOURCE,
+ *               -fsanitize=object-size).
  *
  * Threads: any.  Cost: a few loads.
  */
@@ -362,11 +362,11 @@ SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
 /* --- giving memory back -------------------------------------------------- */
 
 /** Gives spare memory back to the system now: the caller's own magazines,
- * magazines that have been in the depot for longer than `max_age_msec`, slabs
- * and pages that become free by that, and the magazines of sleeping threads
- * (all but one block of each size, if the system cannot tell whether a thread
- * sleeps).  In the checking modes and with the option `count` sleeping threads
- * keep theirs.
+ * magazines that have been in the depot for longer than `max_age_msec`, the
+ * magazines of sleeping threads, and slabs and pages that become free by that.
+ * If the system cannot tell whether a thread sleeps, the thread keeps one block
+ * of each size.  In the checking modes and with the option `count` sleeping
+ * threads keep their magazines.
  *
  * @param max_age_msec  milliseconds; 0 gives everything back, and of the
  *                      checking modes' records (SliceStats.meta_bytes) what
@@ -381,8 +381,9 @@ SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
  */
 SLICE_API size_t slice_trim (unsigned max_age_msec);
 
-/** Returns all chunks in the calling thread's magazines to depot and slabs:
- * for a thread about to be idle for long.  Threads: any.  Cost: O(chunks). */
+/** Returns all chunks in the calling thread's magazines to the depot and the
+ * slabs, for a thread that is about to be idle for a long time.
+ * Threads: any.  Cost: O(chunks). */
 SLICE_API void slice_thread_flush (void);
 
 /* --- the inline bodies ---------------------------------------------------- */
