@@ -212,6 +212,58 @@ do
   touch "$work/ends"
 done
 
+# --- run: a recording that Ctrl-C ended is made again ---
+# The program sends it to all, like a terminal; timeout makes them a group, and
+# they do not ignore it, as what runs in the background does.
+cat > "$work/stops" << 'END'
+#!/bin/sh
+n=$(($(cat runs) + 1))
+echo $n > runs
+test $n != "$1" || kill -INT 0
+exec ./ends status
+END
+chmod +x "$work/stops"
+stops () # the number of the run that stops, options of run...
+{
+  stops_at=$1
+  shift
+  (cd "$work" && timeout 600 env --default-signal=INT "$trace" run "$@" \
+    -o stopped ./stops "$stops_at") > "$work/out" 2> "$work/err"
+}
+rm -rf "$work/stopped"
+echo 0 > "$work/runs"
+stops 1 --quick
+equal interrupted-run "$? $(cat "$work/runs") $(grep -c \
+  'record: interrupted by signal 2' "$work/err")" "130 1 1"
+stops 1 --quick
+equal interrupted-again "$? $(cat "$work/runs") $(grep -c ': record$' \
+  "$work/err") $(ls "$work/stopped" | grep -c 'recording$')" "0 2 1 0"
+stops 1 --quick
+equal interrupted-kept "$? $(cat "$work/runs")" "0 2"
+# in the timed run: the first trace stays
+rm -rf "$work/stopped"
+echo 0 > "$work/runs"
+stops 2
+equal interrupted-timed "$? $(cat "$work/runs") $(grep -c \
+  'again: interrupted by signal 2' "$work/err")" "130 2 1"
+stops 2
+equal interrupted-timed-again "$? $(cat "$work/runs") $(grep \
+  ': record$\|again$' "$work/err")" "0 4 slice-trace: time: the program again"
+
+# --- run: a trace without the program's end is called cut, each time ---
+printf '%s\n' '#!/bin/sh' './ends status' 'kill -KILL $$' > "$work/killed"
+chmod +x "$work/killed"
+for wanted in 1 0
+do
+  (cd "$work" && "$trace" run --quick -o cut ./killed) > "$work/out" \
+    2> "$work/err"
+  equal "run-cut-$wanted" "$? $(grep -c ': record$' "$work/err") $(grep -c \
+    'cut/trace is cut: ' "$work/err")" "0 $wanted 1"
+done
+(cd "$work" && "$trace" run --quick -o whole ./ends exit) > "$work/out" \
+  2> "$work/err"
+equal run-whole "$? $(grep -c 'is cut' "$work/err")" "0 0"
+
 # --- a realloc that fails is no event, and a mark is one line ---
 compile failed failed.c
 record "$t" "$work/failed"

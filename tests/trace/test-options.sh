@@ -361,11 +361,12 @@ equal interrupted-replay-runs $? 0
 kill $pid
 wait $pid
 equal interrupted-replay "$? $(ls "$TMPDIR")" "143 "
-for command in record time
+for command in record time run
 do
   rm -f "$work/started"
-  SLICE_TRACE_SPOOL_DIR=$TMPDIR "$trace" $command -o "$work/interrupted" \
-    sh -c 'echo > "$0"; exec sleep 1000' "$work/started" \
+  SLICE_TRACE_SPOOL_DIR=$TMPDIR "$trace" $command \
+    -o "$work/interrupted-$command" \
+    sh -c 'echo $$ > "$0"; exec sleep 1000' "$work/started" \
     > "$work/out" 2> "$work/err" &
   pid=$!
   wait_for test -s "$work/started"
@@ -373,6 +374,8 @@ do
   kill $pid
   wait $pid
   equal "interrupted-$command" "$? $(ls "$TMPDIR")" "143 "
+  kill -0 "$(cat "$work/started")" 2> "$work/err2"
+  equal "interrupted-$command-program" $? 1
 done
 
 rm -f "$work"/half*

@@ -11,7 +11,9 @@
 #include "stage-process.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
+#include "tools/trace/format/trace-read.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,7 +50,7 @@ is_newer (const char *path, const char *than)
   struct stat own, other;
   if (stat (path, &own) != 0)
     return false;
-  if (than == NULL || stat (than, &other) != 0)
+  if (stat (than, &other) != 0)
     return true;
   return own.st_mtim.tv_sec > other.st_mtim.tv_sec
          || (own.st_mtim.tv_sec == other.st_mtim.tv_sec
@@ -67,23 +69,63 @@ with_passed (const Stages *stages, char *const *arguments)
   return (char **)list.items;
 }
 
+/* Runs a stage, which gets the signals that would end this process.  After one
+ * it ends, too. */
 static int
+stage_execute (const char *what, char *const *arguments)
+{
+  sli_signals_watch ();
+  int code = sli_stage_execute (what, arguments);
+  int number = sli_signals_came ();
+  if (number != 0)
+    sli_tool_say ("%s: interrupted by signal %d", what, number);
+  sli_signals_end ();
+  if (number == 0)
+    return code;
+  raise (number);
+  exit (128 + number);
+}
+
+/* The name of a file that exists while a trace is recorded. */
+static char *
+mark_name (const char *trace)
+{
+  return sli_tool_text ("%s.recording", trace);
+}
+
+/* Records the program.  If this process ends meanwhile, the mark stays, and
+ * the next one records again. */
+static int
+record_execute (const Stages *stages, int file, const char *what,
+                char **program)
+{
+  char **record = sli_record_arguments (stages->file[file],
+                                        file == FILE_TIME_TRACE, program);
+  char *mark = mark_name (stages->file[file]);
+  FILE *marked = sli_file_begin (mark);
+  if (!sli_file_end (marked, mark))
+    exit (TOOL_FAILED);
+  int code = stage_execute (what, record);
+  unlink (mark);
+  free (mark);
+  free (record);
+  return code;
+}
+
+static void
 stage_file (Stages *stages, int file, int source, const char *what,
             char *const *arguments)
 {
-  if (!stages->again
-      && is_newer (stages->file[file],
-                   source < 0 ? NULL : stages->file[source]))
-    return TOOL_OK;
+  const char *made = stages->file[file], *from = stages->file[source];
+  if (!stages->again && is_newer (made, from))
+    return;
   stages->again = true; /* the later stages run again */
-  int code = sli_stage_execute (what, arguments, false);
+  int code = stage_execute (what, arguments);
   /* The file was made from the undamaged part. */
-  if (code == TOOL_BAD_INPUT && source >= 0
-      && is_newer (stages->file[file], stages->file[source]))
+  if (code == TOOL_BAD_INPUT && is_newer (made, from))
     sli_tool_bad_input ();
-  else if (code != TOOL_OK && source >= 0)
+  else if (code != TOOL_OK)
     sli_tool_exit (code, "%s did not succeed (status %d)", what, code);
-  return code;
 }
 
 /* Returns true if a file of the directory, with a word in each line, has these
@@ -154,6 +196,34 @@ program_same (const Stages *stages, const char *name)
   return same;
 }
 
+/* Removes a trace whose recording was interrupted. */
+static void
+recording_check (const char *trace)
+{
+  char *mark = mark_name (trace);
+  if (access (mark, F_OK) == 0)
+    {
+      unlink (trace);
+      unlink (mark);
+    }
+  free (mark);
+}
+
+/* Says so if not all of the program is in the trace. */
+static void
+cut_say (const char *trace)
+{
+  char error[512];
+  TraceReader *reader = sli_trace_open (trace, error);
+  if (reader == NULL)
+    return;
+  if (!reader->has_summary || (reader->summary.flags & TRACE_SUMMARY_CUT) != 0)
+    sli_tool_say ("%s is cut: the program ended without its exit handlers, or "
+                  "became another; to record it again, remove that file",
+                  trace);
+  sli_trace_close (reader);
+}
+
 /* It is an error to use the directory of another program.  With other options
  * the stages run again; if the program was built again, the recordings do,
  * too. */
@@ -165,6 +235,8 @@ command_check (Stages *stages, char **program)
                    "%s holds another program's stages: choose another "
                    "directory (-o) or remove it",
                    stages->directory);
+  recording_check (stages->file[FILE_TRACE]);
+  recording_check (stages->file[FILE_TIME_TRACE]);
   bool rebuilt = !program_same (stages, program[0]);
   if (!is_remembered (stages, "options", stages->passed.items, true)
       || rebuilt)
@@ -206,11 +278,9 @@ static void
 times_make (Stages *stages, char **program)
 {
   char **files = stages->file;
-  char **record
-      = sli_record_arguments (files[FILE_TIME_TRACE], true, program);
   if (!is_newer (files[FILE_TIME_TRACE], files[FILE_TRACE]))
-    sli_stage_execute ("time: the program again", record, false);
-  free (record);
+    record_execute (stages, FILE_TIME_TRACE, "time: the program again",
+                    program);
   patterns_make (stages, FILE_TIMES, FILE_TIME_TRACE, "times");
 }
 
@@ -293,16 +363,21 @@ sli_command_run (int argc, char **argv)
   for (int i = 0; i < N_FILES; i++)
     stages.file[i] = sli_tool_text ("%s/%s", stages.directory, file_names[i]);
   command_check (&stages, argv);
-  char **record = sli_record_arguments (stages.file[FILE_TRACE], false, argv);
-  int code = stage_file (&stages, FILE_TRACE, -1, "record", record);
-  free (record);
-  if (access (stages.file[FILE_TRACE], R_OK) != 0)
+  int code = TOOL_OK;
+  const char *recorded = stages.file[FILE_TRACE];
+  if (access (recorded, F_OK) != 0)
+    {
+      stages.again = true;
+      code = record_execute (&stages, FILE_TRACE, "record", argv);
+    }
+  if (access (recorded, R_OK) != 0)
     {
       if (is_new)
         memory_remove (&stages);
       return code == TOOL_OK ? TOOL_NO_EVENTS : code;
     }
   stages_after_record (&stages, argv, quick);
+  cut_say (recorded);
   fprintf (stderr, "slice-trace: %s\n", stages.file[FILE_HTML]);
   for (int i = 0; i < N_FILES; i++)
     free (stages.file[i]);

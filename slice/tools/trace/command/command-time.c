@@ -78,7 +78,7 @@ time_record (char **program, int *code)
   char *trace = sli_tool_text ("%s/trace", directory);
   char **record = sli_record_arguments (trace, true, program);
   sli_signals_begin ();
-  *code = sli_stage_execute ("record, timed", record, true);
+  *code = sli_stage_execute ("record, timed", record);
   sli_signals_end ();
   int fd = open (trace, O_RDONLY | O_CLOEXEC);
   directory_remove (directory);

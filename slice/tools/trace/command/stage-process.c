@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 int
-sli_stage_execute (const char *what, char *const *arguments,
-                   bool passes_signals)
+sli_stage_execute (const char *what, char *const *arguments)
 {
   int status;
   fprintf (stderr, "slice-trace: %s\n", what);
@@ -22,13 +21,11 @@ sli_stage_execute (const char *what, char *const *arguments,
     sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
   if (pid == 0)
     {
-      if (passes_signals)
-        sli_signals_end ();
+      sli_signals_end ();
       execv ("/proc/self/exe", arguments);
       _exit (TOOL_NOT_RUN);
     }
-  if (passes_signals)
-    sli_signals_child (pid);
+  sli_signals_child (pid);
   while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
     ;
   return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);

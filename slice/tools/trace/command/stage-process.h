@@ -10,11 +10,12 @@
 /* Runs slice-trace with these arguments, ended by NULL, and returns its
  * status.  A stage is a process, which frees its memory by ending.
  *
- * what its name, for messages on stderr passes_signals  the stage gets the
- * signals that end this process
+ * what  its name, for messages on stderr
+ *
+ * The caller catches the signals that end this process, and the stage gets
+ * them (sli_signals_begin() or sli_signals_watch(), then sli_signals_end()).
  */
-int sli_stage_execute (const char *what, char *const *arguments,
-                       bool passes_signals);
+int sli_stage_execute (const char *what, char *const *arguments);
 
 /* The arguments of `record', then the program's; free() frees the array.
  *

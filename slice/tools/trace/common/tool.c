@@ -219,10 +219,27 @@ sli_signals_note (void)
     sigaction (signal_numbers[i], &action, NULL);
 }
 
-bool
+void
+sli_signals_watch (void)
+{
+  signal_child = signal_waiting = 0;
+  for (int i = 0; i < N_SIGNALS; i++)
+    {
+      int number = signal_numbers[i];
+      struct sigaction action
+          = { .sa_handler = number == SIGINT || number == SIGQUIT
+                                ? signal_note
+                                : signal_pass_on };
+      sigaction (number, NULL, &signals_before[i]);
+      if (signals_before[i].sa_handler != SIG_IGN)
+        sigaction (number, &action, NULL);
+    }
+}
+
+int
 sli_signals_came (void)
 {
-  return signal_waiting != 0;
+  return signal_waiting;
 }
 
 void

@@ -68,10 +68,13 @@ double sli_tool_seconds (void);
  * passed on to it.  The child calls sli_signals_end() before it starts the
  * program. */
 void sli_signals_begin (void);
+/* The same for a program that has to know of Ctrl-C: that is noted.  A signal
+ * that is ignored stays so. */
+void sli_signals_watch (void);
 /* From now on each of the signals is only noted. */
 void sli_signals_note (void);
-/* Returns true if one was noted or passed on. */
-bool sli_signals_came (void);
+/* The signal that was noted or passed on; 0 if none was. */
+int sli_signals_came (void);
 void sli_signals_child (pid_t pid);
 void sli_signals_end (void);
 
