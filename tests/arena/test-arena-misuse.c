@@ -642,6 +642,10 @@ FAULT (tlsf_twice, SliceTlsf, two_heaps, slice_tlsf_free (arena, mine);
 FAULT (tlsf_twice_resize, SliceTlsf, two_heaps, slice_tlsf_free (arena, mine);
        slice_tlsf_resize (arena, mine, 100))
 
+/* Headers of 32 bits have no tag of their heap: then the default does not find
+ * an object of another heap whose region lies between two of this one. */
+#define TLSF_FOREIGN (sizeof (size_t) > 4 ? 331 : 0)
+
 /* What the default and each of the other modes say.  The inline code of the
  * default can't tell all: 0. */
 static const struct
@@ -676,9 +680,9 @@ static const struct
   { "pool_twice_none", pool_twice_none, 320, 320 },
   { "pool_twice_reset", pool_twice_reset, 320, 320 },
   { "tlsf_foreign", tlsf_foreign, 331, 331 },
-  { "tlsf_foreign_between", tlsf_foreign_between, 331, 331 },
-  { "tlsf_foreign_resize", tlsf_foreign_resize, 331, 331 },
-  { "tlsf_foreign_bytes", tlsf_foreign_bytes, 331, 331 },
+  { "tlsf_foreign_between", tlsf_foreign_between, TLSF_FOREIGN, 331 },
+  { "tlsf_foreign_resize", tlsf_foreign_resize, TLSF_FOREIGN, 331 },
+  { "tlsf_foreign_bytes", tlsf_foreign_bytes, TLSF_FOREIGN, 331 },
   { "tlsf_interior", tlsf_interior, 331, 331 },
   { "tlsf_misaligned", tlsf_misaligned, 331, 331 },
   { "tlsf_local", tlsf_local, 331, 331 },
