@@ -37,7 +37,7 @@ typedef struct
   unsigned class_index;  /**< its class; 0 if FOREIGN or NONE */
   size_t bytes;          /**< what may be used from `start` on: the chunk's
                               size; in the checking modes, of a live block,
-                              the size it was asked for; of a free one, what
+                              the requested size; of a free one, what
                               the mode leaves of the chunk; 0 if FOREIGN or
                               NONE */
   void *start;           /**< where the block begins, or would: the chunk's

@@ -115,8 +115,8 @@ SLICE_API size_t slice_heap_bytes (const void *block);
 /** Gives spare memory back to the system, as slice_trim() does, and also the
  * memory that the heap keeps.
  *
- * @return  bytes given back: those by which SliceStats.returned_bytes grew
- *          during the call, and the large blocks that were kept
+ * @return  bytes given back: the growth of SliceStats.returned_bytes during
+ *          the call, and the large blocks that were kept
  *          (SliceHeapCounts.kept_bytes), which SliceStats does not count
  *
  * Threads: any; what other threads give back meanwhile counts as well.

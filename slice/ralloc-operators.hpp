@@ -12,15 +12,18 @@
 #include <new>
 
 /** In a class: `new (ctx) Type` allocates from a context, `delete` frees, and
- * a destructor that does something is run when the tree is freed.  Types that
- * must be aligned to more than 16 bytes are refused, and so (from C++17 on)
- * are those derived from Type; `new (ctx) Type[n]` is refused, because nobody
- * would destroy the elements.  Of a type derived from Type, Type's own
- * destructor alone is run with the tree, at the object's start.  A derived
- * type declares the operators itself if it has something to destroy, or if
- * Type does not begin it:  Type is not its first base, or it has the first
- * virtual function. delete through a base needs a virtual destructor there, as
- * ever: a pointer into a node is misuse (202).
+ * a destructor that does something runs when the tree is freed.
+ *
+ * The compiler refuses types that must be aligned to more than 16 bytes, and
+ * from C++17 on also such types that are derived from Type.  It refuses
+ * `new (ctx) Type[n]`, because nothing would destroy the elements.
+ *
+ * For a type derived from Type, only Type's own destructor runs with the tree,
+ * at the object's start.  So a derived type must declare the operators itself
+ * if it has something to destroy, or if Type does not lie at its start: Type is
+ * not its first base, or it has the first virtual function.  As always, delete
+ * through a base needs a virtual destructor there: a pointer into a node is
+ * misuse (202).
  * Errors: std::bad_alloc; without exceptions as slice_alloc() (120).
  * Source: Mesa DECLARE_ALLOC_CXX_OPERATORS_TEMPLATE(). */
 #define DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE(TYPE, ALLOC_FUNC)               \
