@@ -88,8 +88,11 @@ realloc (void *old, size_t size)
 int
 posix_memalign (void **block, size_t align, size_t size)
 {
+  int error = errno; /* which POSIX leaves alone here */
+
   *block = refused () ? NULL : __libc_memalign (align, size);
   fault.n_live += *block != NULL;
+  errno = error;
   return *block != NULL ? 0 : ENOMEM;
 }
 

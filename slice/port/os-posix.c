@@ -193,8 +193,12 @@ sli_os_posix_memalign (size_t bytes UNUSED, size_t alignment UNUSED)
 {
 #ifdef HAVE_POSIX_MEMALIGN
   void *block;
+  int error = posix_memalign (&block, alignment, bytes);
 
-  return posix_memalign (&block, alignment, bytes) == 0 ? block : NULL;
+  if (error == 0)
+    return block;
+  errno = error; /* which it leaves alone */
+  return NULL;
 #else
   return NULL;
 #endif

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <slice/heap.h>
 #include <slice/libslice.h>
 #include <string.h>
 
@@ -279,6 +280,18 @@ free_many (void)
   slice_pool_destroy (pool);
 }
 
+/* posix_memalign(), which is behind this, leaves errno alone. */
+static void
+alloc_aligned (void)
+{
+  void *block;
+
+  errno = 0;
+  block = slice_heap_alloc_aligned (64, 100);
+  g_assert_true (block != NULL || errno == ENOMEM);
+  slice_heap_free (block);
+}
+
 static void
 script (void)
 {
@@ -291,6 +304,7 @@ script (void)
   script_alone (&limited);
   script_in_context ();
   free_many ();
+  alloc_aligned ();
   slice_arena_trim (0);
 }
 
