@@ -73,8 +73,8 @@ SLICE_API void slice_pool_destroy (SlicePool *pool);
  * A pool whose calls must all take the slow path (constructed, checked, traced
  * or under a tool) shows an empty stack that can't hold any.
  *
- * The members are addresses of the stack's words.  They are no pointers, as a
- * compiler takes a store to one of these words for a change of any pointer,
+ * The members are addresses of the stack's words, but not of pointer type: a
+ * compiler assumes that a store to one of these words may change any pointer,
  * and would read the members again. */
 typedef struct
 {
@@ -123,12 +123,13 @@ slice_pool_alloc (SlicePool *pool)
  *   the object is allocated again; a pool of constructed objects finds the
  *   first three.  By default a pool finds a second free of the object that was
  *   freed last, and any free while no object is live.  The first free in a
- *   block of a checked pool allocates a bitmap; without memory for it, a
- *   second free there is not found.
+ *   block of a checked pool allocates a bitmap; if there is no memory for it,
+ *   the pool does not find double frees in that block.
  * Threads: the pool's owner.
- * Cost: 9 instructions; with the next allocation 9 in all, if the compiler
- *   sees both and that the object is not NULL.  After the free of the last
- *   live object, the pool starts over in the order of addresses: O(blocks).
+ * Cost: 9 instructions, or 9 together with the next allocation if the compiler
+ *   sees both calls and knows that the object is not NULL.  After the free of
+ *   the last live object, the pool starts over in the order of addresses:
+ *   O(blocks).
  */
 SLICE_ARENA_INLINE void slice_pool_free (SlicePool *pool, void *object);
 SLICE_ARENA_INLINE void
@@ -176,7 +177,7 @@ SLICE_API void slice_pool_reset (SlicePool *pool, SliceKeep keep);
 
 /** Returns the spare blocks, or all if no object is live.  The pool never holds
  * more afterwards.
- * @return  bytes returned: by so much SliceArenaStats.held_bytes is less */
+ * @return  bytes returned, by which SliceArenaStats.held_bytes falls */
 SLICE_API size_t slice_pool_trim (SlicePool *pool);
 
 /** The number of live objects. */

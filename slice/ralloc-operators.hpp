@@ -76,15 +76,15 @@ public:                                                                       \
 #define DECLARE_RZALLOC_CXX_OPERATORS(TYPE)                                   \
   DECLARE_RALLOC_CXX_OPERATORS_TEMPLATE (TYPE, rzalloc_size)
 
-/* Throws; or where exceptions are off asks the failure handler, and returns if
- * that says to try again, or ends the program (120). */
+/* Throws.  Without exceptions it calls the failure handler, and returns if the
+ * handler says to try again; otherwise it ends the program (120). */
 #if defined __cpp_exceptions || defined __EXCEPTIONS
 # define SLICE_RALLOC_BAD_ALLOC_(size) throw std::bad_alloc ()
 #else
 # define SLICE_RALLOC_BAD_ALLOC_(size) slice_out_of_memory ((size), 0)
 #endif
-/* What a derived type that wants more alignment would call.  (Of a deleted
- * operator gcc knows that it may be done without.) */
+/* A derived type that needs more alignment would call these.  gcc knows that it
+ * can do without a deleted operator. */
 #ifdef __cpp_aligned_new
 # define SLICE_RALLOC_NO_ALIGNED_NEW_                                         \
     template <int Served = 0>                                                 \

@@ -86,10 +86,10 @@ typedef struct
 #define RALLOC_IS_INLINE_V1(size)                                             \
   (__builtin_constant_p (size) ? (size) <= RALLOC_INLINE_MAX_V1               \
                                : (size) - 1 < RALLOC_INLINE_MAX_V1)
-/* The entry of a node's class; its block is that of a multiple of 16 bytes,
- * with room for one byte at least, so that the payload's address is no other
- * block's.  (No constant is 0, and its total is written so that it shares the
- * subtraction of RALLOC_IS_INLINE_V1.) */
+/* The entry of a node's class.  The node's block has a multiple of 16 bytes, and
+ * space for at least one byte of payload, so that no other block has the
+ * payload's address.  A constant size is never 0; its total is written so that
+ * it shares the subtraction of RALLOC_IS_INLINE_V1. */
 #define RALLOC_TOTAL_V1(size)                                                 \
   (((size) + ((size) == 0) + sizeof (RallocHeaderV1) + 15) & ~(size_t) 15)
 #define RALLOC_ENTRY_V1(thread, size)                                         \
@@ -100,10 +100,10 @@ typedef struct
                              [(((size) - 1) & ~(size_t) 15)                   \
                               + sizeof (RallocHeaderV1) + 16]))
 
-/* Prefetches, for writing, the line of the block that is allocated so many
- * calls from now.  A tree that outgrows the near caches is built a tenth to a
- * third faster, a smaller one up to a twentieth slower.  (Near the end of a
- * magazine there is no such block, and the prefetch has no effect.) */
+/* Prefetches, for writing, the line of the block that is allocated this many
+ * calls later.  A tree that outgrows the near caches is built a tenth to a
+ * third faster, a smaller one up to a twentieth slower.  Near the end of a
+ * magazine there is no such block, and the prefetch has no effect. */
 #define RALLOC_AHEAD_V1 (SLICE_FRONT_WORDS_V1 + 1)
 #define RALLOC_FETCH_V1(top)                                                  \
   __builtin_prefetch (SLICE_LOAD (&(top)[-RALLOC_AHEAD_V1]), 1)

@@ -58,10 +58,10 @@ resource_as (const std::pmr::memory_resource *other,
 }
 
 /* A program and a library that it loads have virtual tables of their own for
- * one class.  So a resource compares another one that it does not know with a
- * question, which lies where only libslice puts questions.  A resource of ours
- * answers with its kind and address; any other class compares it like another
- * resource. */
+ * one class.  So a resource compares an unknown resource with a question, an
+ * object in a place that only libslice uses for questions.  A resource of
+ * slice's answers with its kind and address.  Any other class compares the
+ * question like any resource. */
 enum resource_kind
 {
   resource_slices = 1,
@@ -108,8 +108,8 @@ resource_answer (const std::pmr::memory_resource &asked,
   return true;
 }
 
-/* What `other` answers; its kind is 0 if it is no resource of ours.  (One that
- * passes the question on to a resource of ours is another one.) */
+/* What `other` answers.  The kind is 0 if `other` is no resource of slice's, or
+ * only passes the question on to one. */
 inline SliceQuestionV1
 resource_ask (const std::pmr::memory_resource &other) noexcept
 {
@@ -130,8 +130,8 @@ resource_ask (const std::pmr::memory_resource &other) noexcept
 
 } // namespace detail
 
-/** Slices as a memory resource; all of them are equal, also those of a program
- * and of the libraries that it loads. */
+/** Slices as a memory resource.  All of these are equal, also between a program
+ * and the libraries that it loads. */
 class memory_resource : public std::pmr::memory_resource
 {
   void *
@@ -236,10 +236,10 @@ private:
 };
 
 /** A stack arena, which it does not own.  An object that is deallocated out of
- * order waits for those above it: see StackPool.  The resource is equal to
- * itself only, as it knows the order of its own objects: anything else on the
- * arena must be released before the next object is deallocated.  Errors: as
- * StackPool. */
+ * order waits for those above it: see StackPool.  The resource is equal only to
+ * itself, because it knows only the order of its own objects.  All other
+ * objects on the arena must be released before the next object is deallocated.
+ * Errors: as StackPool. */
 class stack_resource final : public std::pmr::memory_resource
 {
 public:
@@ -318,8 +318,8 @@ public:
   }
 
 private:
-  /* A pool promises only the natural alignment of its size, and one that was
-   * made for less may have less space between its objects. */
+  /* A pool promises only the natural alignment of its size.  A pool for smaller
+   * objects may have less space between them. */
   bool
   fits (std::size_t bytes, std::size_t alignment) const noexcept
   {
