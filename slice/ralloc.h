@@ -86,10 +86,10 @@ typedef struct
 #define RALLOC_IS_INLINE_V1(size)                                             \
   (__builtin_constant_p (size) ? (size) <= RALLOC_INLINE_MAX_V1               \
                                : (size) - 1 < RALLOC_INLINE_MAX_V1)
-/* The entry of a node's class.  The node's block has a multiple of 16 bytes, and
- * space for at least one byte of payload, so that no other block has the
- * payload's address.  A constant size is never 0; its total is written so that
- * it shares the subtraction of RALLOC_IS_INLINE_V1. */
+/* The entry of a node's class.  The node's block has a multiple of 16 bytes,
+ * and space for at least one byte of payload, so that no other block has the
+ * payload's address.  A size that is not constant is not 0 here; its total is
+ * written so that it shares the subtraction of RALLOC_IS_INLINE_V1. */
 #define RALLOC_TOTAL_V1(size)                                                 \
   (((size) + ((size) == 0) + sizeof (RallocHeaderV1) + 15) & ~(size_t) 15)
 #define RALLOC_ENTRY_V1(thread, size)                                         \
