@@ -124,8 +124,8 @@ public:
  * again or returned, as a large object's is at once), or an object that was
  * overrun from below (313).
  *
- * Anything else on its arena must be released before the next object is
- * deallocated. */
+ * If the program uses the arena directly, it must release those objects before
+ * it deallocates the next object of this pool. */
 class StackPool
     : public detail::arena_owner<SliceStack, slice_stack_destroy>
 {
@@ -161,13 +161,13 @@ private:
   detail::stack_order order_;
 };
 
-/** Objects of one size that are freed in any order.  A larger one (an array),
- * or one that needs more alignment, is a slice. */
+/** Objects of one size that are freed in any order.  A larger object, such as
+ * an array, or one that needs more alignment, is a slice. */
 class Pool : public detail::arena_owner<SlicePool, slice_pool_destroy>
 {
 public:
-  /** For objects of so many bytes and that alignment; beyond what pools take
-   * (1 MiB, 4096) all are slices.  Alignment 0: the natural one, as in
+  /** For objects of this size and alignment.  If either is too large for pools
+   * (1 MiB, 4096), all objects are slices.  Alignment 0: the natural one, as in
    * pool.h. */
   Pool (std::size_t object_bytes, std::size_t alignment)
       : arena_owner ([=] { return make (object_bytes, alignment); }),
@@ -197,7 +197,7 @@ public:
       detail::slice_put (block, bytes, alignment);
   }
 
-  /** Objects of the pool alone: arrays must have been freed. */
+  /** Frees the objects of the pool only: arrays must have been freed. */
   void
   reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
   {
@@ -254,7 +254,7 @@ public:
       : arena_owner ([=] { return slice_tlsf_new (options); })
   {
   }
-  /** Over a buffer: see slice_tlsf_new_fixed().  One that is too small, or
+  /** Over a buffer: see slice_tlsf_new_fixed().  A buffer that is too small, or
    * nullptr, is handled as options out of range. */
   TlsfPool (void *buffer, std::size_t bytes)
       : arena_owner ([=] {
@@ -294,8 +294,8 @@ public:
  * It is a standard allocator, too.  The constructor says who owns the
  * strategy, and for how long:
  *
- *   CustomAllocator<T, S> a;           one owner: a's, and its copies'
- *   CustomAllocator<T, S> b (pool);    owner and consumer apart: `pool` must
+ *   CustomAllocator<T, S> a;           a and its copies own a strategy
+ *   CustomAllocator<T, S> b (pool);    the program owns `pool`, which must
  *                                      outlive b
  *   CustomAllocator<T, S> c (shared);  many consumers share it: a
  *                                      std::shared_ptr; the last one ends it
@@ -387,8 +387,7 @@ public:
     deallocate (object, 1);
   }
 
-  /** Frees all objects.  Their destructors are not run, so T's must have
-   * nothing to do. */
+  /** Frees all objects.  No destructor runs, so that of T must be trivial. */
   void
   reset (SliceKeep keep = SLICE_KEEP_LARGEST) noexcept
   {
