@@ -47,7 +47,7 @@ extern SizeClass sli_sizeclasses[N_CLASSES]
     __attribute__ ((visibility ("hidden")));
 
 /* Fills the table for granules of granule_bytes (a power of two from 16 KiB
- * on). align_16: spacings are multiples of 16.  Each call fills it anew. */
+ * on). align_16: spacings are multiples of 16.  Each call fills it again. */
 void sli_sizeclass_init (size_t granule_bytes, bool align_16);
 
 /* The largest size that a class serves: the inverse of SLICE_CLASS_V1. */

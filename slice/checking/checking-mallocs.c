@@ -101,7 +101,7 @@ sli_checking_remove_malloc (const void *block, size_t size,
   size_t real_bytes = sli_block_check_size (block);
 
   /* A block with another size is reported as that, and its red zone is left
-   * alone, because the block may be somebody else's by now. */
+   * alone, because the block may belong to other code by now. */
   if (real_bytes != SIZE_MAX
       && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
     check_zone (block, real_bytes, operation);

@@ -62,7 +62,7 @@ typedef struct
   Link runs;           /* with blocks that are free or were never used */
   uint32_t n_runs;
   uint32_t n_runs_fit; /* with so many the class looks for a fitted one */
-  uint32_t wanted_bytes; /* the largest size it was asked for since then */
+  uint32_t wanted_bytes; /* the largest size requested of it since then */
   uint32_t fitted_bytes; /* of its fitted class, which is constant from then
                             on; 0: it has none.  Read without the lock */
   /* constant */

@@ -276,7 +276,7 @@ class_refill (ThreadRecord *record, unsigned class_index)
       && cache->loaded->n_rounds_max > magazine->n_rounds_max)
     {
       /* It is from before the magazines grew.  Its rounds move into the larger
-       * one, or small ones would circulate for ever. */
+       * one, or small ones would circulate without end. */
       assert_here (cache->loaded->n_rounds == 0);
       memcpy (&cache->loaded->slots[1], &magazine->slots[1],
               magazine->n_rounds * sizeof magazine->slots[0]);

@@ -284,7 +284,7 @@ fork_parent (void)
   pthread_mutex_unlock (&chunks.lock);
 }
 
-/* The other threads are not here, so nobody fills their chunks. */
+/* The child has no other threads, so their chunks are never filled. */
 static void
 fork_child (void)
 {
