@@ -671,6 +671,46 @@ test_reserve_fails (void)
     }
 }
 
+/* What was reserved can be allocated, however little the limit leaves. */
+static void
+reserve_below (size_t limit_bytes, SlicePoolOptions options, size_t n_before,
+               bool frees)
+{
+  enum { N_MOST = 400 };
+  void *objects[N_MOST];
+  size_t n = 0, n_reserved = limit_bytes / options.object_bytes;
+
+  options.arena.limit_bytes = limit_bytes;
+  SlicePool *pool = slice_pool_new (&options);
+  if (pool == NULL)
+    return;
+  while (n < n_before && (objects[n] = slice_pool_alloc (pool)) != NULL)
+    n++;
+  for (size_t i = 0; frees && i < n; i += 2)
+    slice_pool_free (pool, objects[i]);
+  while (n_reserved > 0 && !slice_pool_reserve (pool, n_reserved))
+    n_reserved--;
+  for (size_t i = 0; i < n_reserved; i++)
+    g_assert_nonnull (slice_pool_alloc (pool));
+  slice_pool_destroy (pool);
+}
+
+static void
+test_reserve_near_limit (void)
+{
+  for (size_t limit = 1000; limit < 9500; limit += 104)
+    for (size_t n_before = 0; n_before < 400; n_before += 29)
+      for (int frees = 0; frees <= 1; frees++)
+        {
+          SlicePoolOptions plain = { .object_bytes = 8 },
+                           checked
+                           = { .object_bytes = 104,
+                               .arena = { .flags = SLICE_ARENA_CHECKED } };
+          reserve_below (limit, plain, n_before, frees);
+          reserve_below (limit, checked, n_before, frees);
+        }
+}
+
 /* --- rows ---------------------------------------------------------------- */
 
 static int
@@ -946,6 +986,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/limit", test_limit);
   g_test_add_func ("/slice/pool/reserve", test_reserve);
   g_test_add_func ("/slice/pool/reserve-fails", test_reserve_fails);
+  g_test_add_func ("/slice/pool/reserve-near-limit", test_reserve_near_limit);
   g_test_add_func ("/slice/pool/rows", test_rows);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/pool/misuse/twice-downwards",

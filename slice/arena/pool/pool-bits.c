@@ -35,14 +35,18 @@ sli_pool_bits_make (SlicePool *pool)
     return true;
   pool->has_tracks = true;
   sli_pool_index_init (pool);
-  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
-    if (!sli_pool_track_block (pool, sli_chain_block (chain, i)))
-      {
-        sli_pool_track_fini (pool);
-        pool->has_tracks = false;
-        return false;
-      }
-  return true;
+  /* Blocks that were reserved get their tracks without a request. */
+  bool has_space = !pool->keeps_blocks
+                   || sli_pool_tracks_reserve (pool, chain->n_blocks + 1);
+  for (int32_t i = BLOCK_EMBEDDED; has_space && i < (int32_t) chain->n_used;
+       i++)
+    has_space = sli_pool_track_block (pool, sli_chain_block (chain, i));
+  if (!has_space)
+    {
+      sli_pool_track_fini (pool);
+      pool->has_tracks = false;
+    }
+  return has_space;
 }
 
 /* Ends the use of a block whose chunks are all free. */

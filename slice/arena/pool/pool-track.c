@@ -54,13 +54,15 @@ track_chunk (const SlicePool *pool, const Track *track, size_t index)
 /* --- blocks -------------------------------------------------------------- */
 
 bool
-sli_pool_tracks_reserve (SlicePool *pool)
+sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks)
 {
-  if (pool->n_tracks < pool->tracks_capacity)
+  if (n_tracks <= pool->tracks_capacity)
     return true;
   uint32_t n = pool->tracks_capacity * 2;
   if (n < N_TRACKS_MIN)
     n = N_TRACKS_MIN;
+  if (n < n_tracks)
+    n = n_tracks;
   Track *tracks = sli_chain_table_alloc (
       &pool->chain, pool->tracks_capacity * sizeof (Track),
       n * sizeof (Track));
@@ -85,7 +87,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
   track.n_unset = track.n_chunks;
   if (track.n_chunks == 0 || sli_pool_track_of (pool, start) != NULL)
     return true;
-  if (!sli_pool_tracks_reserve (pool))
+  if (!sli_pool_tracks_reserve (pool, pool->n_tracks + 1))
     return false;
   /* The hooks are called for each end exactly once, which needs the bits. */
   if (pool->is_traced && !live_alloc (pool, &track))

@@ -258,9 +258,11 @@ sli_pool_push_block (SlicePool *pool)
   size_t extra = alignment > 16 ? alignment : 0;
   size_t n = sli_chain_next_bytes (chain) / pool->chunk_bytes;
   size_t size = (n > 1 ? n : 1) * pool->chunk_bytes + extra;
+  bool has_spare = chain->n_used < chain->n_blocks;
   /* The track comes first: where the limit is near, the block may not take
-   * what the track needs. */
-  if (pool->has_tracks && !sli_pool_tracks_reserve (pool))
+   * what the track needs.  A tracked pool's spare blocks have theirs. */
+  if (pool->has_tracks && !(pool->is_tracked && has_spare)
+      && !sli_pool_tracks_reserve (pool, pool->n_tracks + 1))
     {
       errno = ENOMEM;
       return false;
@@ -398,6 +400,10 @@ pool_reserve (SlicePool *pool, size_t n)
       size_t n_free = pool_n_chunks (pool) - n_live;
       if (n <= n_free)
         {
+          /* All blocks, the embedded one too, may get a track. */
+          if (pool->has_tracks
+              && !sli_pool_tracks_reserve (pool, pool->chain.n_blocks + 1))
+            break;
           pool->keeps_blocks = true;
           return true;
         }

@@ -390,8 +390,8 @@ void sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
 void *sli_pool_track_alloc (SlicePool *pool);
 void sli_pool_track_free (SlicePool *pool, void *object);
 
-/* Reserves space for one more track; false: no memory. */
-bool sli_pool_tracks_reserve (SlicePool *pool);
+/* Reserves space for n_tracks in all; false: no memory. */
+bool sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks);
 /* Makes a track for a block that has none; false with errno ENOMEM. */
 bool sli_pool_track_block (SlicePool *pool, Block block);
 /* Removes the track of a block that is about to be returned. */
