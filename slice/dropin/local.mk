@@ -78,30 +78,31 @@ endif
 if WITH_SHARED
 lib_LTLIBRARIES += %D%/libslice-advice.la
 endif
+# What the drop-in and slice-trace-trial have in common.
 advice_sources = \
 	%D%/advice/advice.h \
-	%D%/advice/advice-chunks.c \
 	%D%/advice/advice-chunks.h \
 	%D%/advice/advice-file.c \
+	%D%/advice/advice-malloc.c \
 	%D%/advice/advice-modules.c \
 	%D%/advice/advice-modules.h \
-	%D%/advice/advice-region.c \
+	%D%/advice/advice-new.c \
 	%D%/advice/advice-region.h \
 	%D%/advice/advice-say.c \
 	%D%/advice/advice-say.h \
 	%D%/advice/advice-sites.c \
 	%D%/advice/advice-sites.h \
 	%D%/advice/advice-start.c \
-	%D%/advice/advice-start.h
-%C%_libslice_advice_la_SOURCES = \
-	$(advice_sources) \
-	%D%/advice/advice-malloc.c \
-	%D%/advice/advice-new.c \
+	%D%/advice/advice-start.h \
 	%D%/malloc-calls.h \
 	%D%/malloc-delete.c \
 	%D%/malloc-new.h \
 	%D%/malloc-next.c \
 	%D%/malloc-next.h
+%C%_libslice_advice_la_SOURCES = \
+	$(advice_sources) \
+	%D%/advice/advice-chunks.c \
+	%D%/advice/advice-region.c
 %C%_libslice_advice_la_CFLAGS = \
 	$(slice_cflags) \
 	$(SLICE_DROPIN_CFLAGS) \
@@ -125,26 +126,8 @@ pkglib_LTLIBRARIES += %D%/slice-trace-trial.la
 endif
 endif
 %C%_slice_trace_trial_la_SOURCES = \
-	%D%/advice/advice.h \
-	%D%/advice/advice-chunks.h \
-	%D%/advice/advice-file.c \
-	%D%/advice/advice-malloc.c \
-	%D%/advice/advice-modules.c \
-	%D%/advice/advice-modules.h \
-	%D%/advice/advice-new.c \
-	%D%/advice/advice-region.h \
-	%D%/advice/advice-say.c \
-	%D%/advice/advice-say.h \
-	%D%/advice/advice-sites.c \
-	%D%/advice/advice-sites.h \
-	%D%/advice/advice-start.c \
-	%D%/advice/advice-start.h \
-	%D%/advice/advice-trial.c \
-	%D%/malloc-calls.h \
-	%D%/malloc-delete.c \
-	%D%/malloc-new.h \
-	%D%/malloc-next.c \
-	%D%/malloc-next.h
+	$(advice_sources) \
+	%D%/advice/advice-trial.c
 %C%_slice_trace_trial_la_CFLAGS = $(%C%_libslice_advice_la_CFLAGS)
 %C%_slice_trace_trial_la_LIBADD = $(%C%_libslice_advice_la_LIBADD)
 %C%_slice_trace_trial_la_LDFLAGS = -module \
