@@ -182,8 +182,16 @@ signal_pass_on (int number)
     kill (signal_child, number);
 }
 
-void
-sli_signals_begin (void)
+static void
+signal_note (int number)
+{
+  signal_waiting = number;
+}
+
+/* Passes SIGTERM and SIGHUP on, and gives `interrupt' those that the terminal
+ * sends to the child, too. */
+static void
+signals_catch (void (*interrupt) (int), bool keeps_ignored)
 {
   signal_child = signal_waiting = 0;
   for (int i = 0; i < N_SIGNALS; i++)
@@ -191,10 +199,24 @@ sli_signals_begin (void)
       int number = signal_numbers[i];
       struct sigaction action
           = { .sa_handler = number == SIGINT || number == SIGQUIT
-                                ? SIG_IGN
+                                ? interrupt
                                 : signal_pass_on };
-      sigaction (number, &action, &signals_before[i]);
+      sigaction (number, NULL, &signals_before[i]);
+      if (!keeps_ignored || signals_before[i].sa_handler != SIG_IGN)
+        sigaction (number, &action, NULL);
     }
+}
+
+void
+sli_signals_begin (void)
+{
+  signals_catch (SIG_IGN, false);
+}
+
+void
+sli_signals_watch (void)
+{
+  signals_catch (signal_note, true);
 }
 
 void
@@ -205,35 +227,12 @@ sli_signals_child (pid_t pid)
     kill (pid, signal_waiting);
 }
 
-static void
-signal_note (int number)
-{
-  signal_waiting = number;
-}
-
 void
 sli_signals_note (void)
 {
   const struct sigaction action = { .sa_handler = signal_note };
   for (int i = 0; i < N_SIGNALS; i++)
     sigaction (signal_numbers[i], &action, NULL);
-}
-
-void
-sli_signals_watch (void)
-{
-  signal_child = signal_waiting = 0;
-  for (int i = 0; i < N_SIGNALS; i++)
-    {
-      int number = signal_numbers[i];
-      struct sigaction action
-          = { .sa_handler = number == SIGINT || number == SIGQUIT
-                                ? signal_note
-                                : signal_pass_on };
-      sigaction (number, NULL, &signals_before[i]);
-      if (signals_before[i].sa_handler != SIG_IGN)
-        sigaction (number, &action, NULL);
-    }
 }
 
 int
