@@ -62,6 +62,8 @@ endif
 	%D%/trace/command/stage-process.h \
 	%D%/trace/common/json.c \
 	%D%/trace/common/json.h \
+	%D%/trace/common/measure.c \
+	%D%/trace/common/measure.h \
 	%D%/trace/export/export.h \
 	%D%/trace/export/export-dhat.c \
 	%D%/trace/export/export-folded.c \

@@ -11,59 +11,18 @@
 #include "commands.h"
 #include "tools/trace/replay/replay.h"
 #include "tools/trace/replay/resample.h"
+#include "tools/trace/common/measure.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/trial/trial.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define N_RUNS_MAX 200
 #define CURVE_COLUMNS 32
 
 /* --- two commands -------------------------------------------------------- */
-
-typedef struct
-{
-  double cpu_sec, rss_kib;
-} Measured;
-
-static Measured
-command_measure (const char *command)
-{
-  int status;
-  struct rusage usage;
-  pid_t pid = fork ();
-  if (pid < 0)
-    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
-  if (pid == 0)
-    {
-      int null = open ("/dev/null", O_WRONLY);
-      dup2 (null, STDOUT_FILENO);
-      signal (SIGXFSZ, SIG_DFL);
-      execl ("/bin/sh", "sh", "-c", command, (char *)NULL);
-      _exit (TOOL_NOT_RUN);
-    }
-  if (wait4 (pid, &status, 0, &usage) < 0)
-    sli_tool_exit (TOOL_NOT_RUN, "wait4: %s", strerror (errno));
-  if (WIFSIGNALED (status))
-    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (signal %d)",
-                   command, WTERMSIG (status));
-  if (WEXITSTATUS (status) != 0)
-    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (status %d)",
-                   command, WEXITSTATUS (status));
-  return (Measured){ (double)usage.ru_utime.tv_sec
-                         + (double)usage.ru_utime.tv_usec * 1e-6
-                         + (double)usage.ru_stime.tv_sec
-                         + (double)usage.ru_stime.tv_usec * 1e-6,
-                     (double)usage.ru_maxrss };
-}
 
 static bool
 ratio_print (const char *what, const char *unit, const double *before,
@@ -113,7 +72,7 @@ commands_compare (char **commands, const char *advice_path, size_t n,
       {
         /* in turn, and the first of a pair changes */
         int which = (int)(i & 1) ^ side;
-        Measured measured = command_measure (commands[which]);
+        Measured measured = sli_measure (commands[which], NULL, NULL);
         cpu[which][i] = measured.cpu_sec;
         rss[which][i] = measured.rss_kib;
       }

@@ -4,16 +4,13 @@
  */
 #define _GNU_SOURCE
 #include "trial.h"
+#include "tools/trace/common/measure.h"
 #include "tools/trace/common/tool.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,56 +60,29 @@ preload_find (void)
 
 /* --- runs ---------------------------------------------------------------- */
 
-static void
-environment_set (Trial trial, const TrialSite *site, const char *preload,
-                 const char *advice)
+typedef struct
 {
+  Trial trial;
+  const TrialSite *site;
+  const char *advice;
+  const char *preload;
+} Task;
+
+static void
+environment_set (const void *data)
+{
+  const Task *task = data;
   const char *before = getenv ("LD_PRELOAD");
-  if (trial == TRIAL_PLAIN)
+  if (task->trial == TRIAL_PLAIN)
     return;
   setenv ("LD_PRELOAD",
           before != NULL && before[0] != '\0'
-              ? sli_tool_text ("%s:%s", preload, before)
-              : preload,
+              ? sli_tool_text ("%s:%s", task->preload, before)
+              : task->preload,
           1);
-  setenv ("SLICE_ADVICE", advice, 1);
-  setenv ("SLICE_TRIAL", trial == TRIAL_ARENA ? site->arena : "malloc", 1);
-}
-
-/* Runs the command, and returns what it used. */
-static struct rusage
-command_run (Trial trial, const TrialSite *site, const char *command,
-             const char *advice, const char *preload)
-{
-  struct rusage usage;
-  int status;
-  pid_t pid = fork ();
-  if (pid < 0)
-    sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
-  if (pid == 0)
-    {
-      dup2 (open ("/dev/null", O_WRONLY), STDOUT_FILENO);
-      signal (SIGXFSZ, SIG_DFL);
-      environment_set (trial, site, preload, advice);
-      execl ("/bin/sh", "sh", "-c", command, (char *) NULL);
-      _exit (TOOL_NOT_RUN);
-    }
-  if (wait4 (pid, &status, 0, &usage) < 0)
-    sli_tool_exit (TOOL_NOT_RUN, "wait4: %s", strerror (errno));
-  if (!WIFEXITED (status) || WEXITSTATUS (status) != 0)
-    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (%s %d)", command,
-                   WIFEXITED (status) ? "status" : "signal",
-                   WIFEXITED (status) ? WEXITSTATUS (status)
-                                      : WTERMSIG (status));
-  return usage;
-}
-
-static double
-seconds_of (const struct rusage *usage)
-{
-  return (double) (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec)
-         + (double) (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec)
-               * 1e-6;
+  setenv ("SLICE_ADVICE", task->advice, 1);
+  setenv ("SLICE_TRIAL",
+          task->trial == TRIAL_ARENA ? task->site->arena : "malloc", 1);
 }
 
 void
@@ -124,10 +94,10 @@ sli_trial_run (TrialRuns *runs, const TrialSite *site, const char *command,
     for (unsigned i = 0; i < N_TRIALS; i++)
       {
         Trial trial = (Trial) ((i + runs->n) % N_TRIALS);
-        struct rusage usage
-            = command_run (trial, site, command, advice, preload);
-        runs->cpu_sec[trial][runs->n] = seconds_of (&usage);
-        runs->rss_kib[trial][runs->n] = (double) usage.ru_maxrss;
+        Task task = { trial, site, advice, preload };
+        Measured used = sli_measure (command, environment_set, &task);
+        runs->cpu_sec[trial][runs->n] = used.cpu_sec;
+        runs->rss_kib[trial][runs->n] = used.rss_kib;
       }
   free (preload);
 }
@@ -141,7 +111,8 @@ sli_trial_count (const TrialSite *site, const char *command,
   int fd = sli_file_unnamed ();
   char *path = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
   setenv ("SLICE_TRIAL_COUNT", path, 1);
-  command_run (TRIAL_ARENA, site, command, advice, preload);
+  Task task = { TRIAL_ARENA, site, advice, preload };
+  sli_measure (command, environment_set, &task);
   unsetenv ("SLICE_TRIAL_COUNT");
   ssize_t n = pread (fd, text, sizeof text - 1, 0);
   close (fd);
