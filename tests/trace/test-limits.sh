@@ -143,6 +143,7 @@ if $CC -fsanitize=address "$work/four.c" -o "$work/asan" 2> "$work/err"; then
 else
   skip asan "the compiler has none"
 fi
+$CC "$work/four.c" -o "$work/four-dynamic" || exit 1
 record "$t" "$work/none"
 equal not-found "$? $(grep -c 'nothing was recorded' "$work/err")" "127 0"
 
@@ -165,6 +166,43 @@ rm -f "$t"*
 "$trace" record -o "$t" "$work/forks" limited > "$work/out" 2> "$work/err"
 equal fork-limit "$? $(grep -c '1 process was not recorded: no space' \
   "$work/err")" "0 1"
+
+for how in files addresses
+do
+  rm -f "$t"*
+  "$trace" record -o "$t" "$work/forks" $how > "$work/out" 2> "$work/err"
+  equal "fork-$how" "$? $(grep -c '1 process was not recorded: a process may' \
+    "$work/err")" "0 1"
+done
+
+# --- the launcher may open no more files ---
+# (libtool's script for a program that is not installed would open some)
+program=$trace
+test ! -x "$build/slice/tools/.libs/slice-trace" \
+  || program=$build/slice/tools/.libs/slice-trace
+LD_LIBRARY_PATH=$build/slice/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+few_files () # their number, as if no more than three were open
+{
+  exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+  ulimit -n "$1"
+}
+mkdir "$work/spools"
+for n in 4 5
+do
+  rm -f "$t"*
+  (few_files $n; SLICE_TRACE_SPOOL_DIR=$work/spools exec "$program" record \
+    -o "$t" "$work/four-dynamic") > "$work/out" 2> "$work/err"
+  equal "files-$n" "$? $(grep -c 'no more files (ulimit -n)' "$work/err") $(ls \
+    "$work/spools")" "124 1 "
+done
+# One trace at a time is packed; the others, at the end.
+rm -f "$t"*
+(few_files 6; exec "$program" record --wait -q -o "$t" "$work/forks" fork) \
+  > "$work/out" 2> "$work/err"
+equal files-one "$?$(cat "$work/err")" 0
+equal files-each "$(for file in "$t"*; do "$trace" info "$file"; done \
+  | grep -c '^recorded [1-9]')" 2
 
 # --- the user's limits ---
 for limit in -v -f

@@ -3,7 +3,8 @@
  * Tests: a program to be recorded.  The argument chooses; daemon: the parent
  * ends before it has allocated, and the child goes on after a second, or writes
  * its number to a file and waits to be killed; limited: the parent limits the
- * size of files.
+ * size of files; files, addresses: it may open no more files, or map no more
+ * memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -69,6 +70,10 @@ main (int argc, char **argv)
     pthread_create (&thread, NULL, work, NULL);
   if (strcmp (how, "limited") == 0)
     setrlimit (RLIMIT_FSIZE, &(struct rlimit){ 1 << 20, 1 << 20 });
+  if (strcmp (how, "files") == 0)
+    setrlimit (RLIMIT_NOFILE, &(struct rlimit){ 3, 3 });
+  if (strcmp (how, "addresses") == 0)
+    setrlimit (RLIMIT_AS, &(struct rlimit){ 1 << 26, 1 << 26 });
   pid_t pid = strcmp (how, "vfork") == 0 ? vfork () : fork ();
   if (pid == 0)
     {

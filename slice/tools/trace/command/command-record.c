@@ -34,6 +34,8 @@
 #define RECORDER_NAME "slice-trace-record.so"
 #define PAUSE_MSEC_MAX 8
 #define DEPTH_MAX 256
+#define REFUSED                                                               \
+ "a process may open no more files or map no more memory (ulimit -n, -v)"
 
 typedef struct
 {
@@ -141,6 +143,15 @@ children_adopt (void)
 #endif
 }
 
+/* Says that processes are not in any trace, and why. */
+static void
+unrecorded_say (unsigned n, const char *why)
+{
+  if (n > 0)
+    sli_tool_say ("%u process%s not recorded: %s", n,
+                  n == 1 ? " was" : "es were", why);
+}
+
 static void
 summary_say (const PackTotals *totals, const RecordOptions *options)
 {
@@ -161,11 +172,10 @@ summary_say (const PackTotals *totals, const RecordOptions *options)
   if (totals->n_dropped_full > 0)
     sli_tool_say ("%llu events were dropped for lack of space",
                   (unsigned long long) totals->n_dropped_full);
-  if (totals->n_unrecorded > 0)
-    sli_tool_say ("%u process%s not recorded: no space for the spool "
-                  "(SLICE_TRACE_SPOOL_DIR names another place)",
-                  totals->n_unrecorded,
-                  totals->n_unrecorded == 1 ? " was" : "es were");
+  unrecorded_say (totals->n_unrecorded,
+                  "no space for the spool (SLICE_TRACE_SPOOL_DIR names another "
+                  "place)");
+  unrecorded_say (totals->n_refused, REFUSED);
   if (totals->n_unwind_checked > 0)
     sli_tool_say ("%llu stacks were walked twice, %llu differ",
                   (unsigned long long)totals->n_unwind_checked,
@@ -192,7 +202,10 @@ exit_code (int status, const PackTotals *totals)
   /* a program that did not start was reported already */
   if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
-  sli_tool_say ("nothing was recorded: the program is static, setuid, built "
+  if (totals->n_refused > 0)
+    sli_tool_say ("nothing was recorded: " REFUSED);
+  else
+    sli_tool_say ("nothing was recorded: the program is static, setuid, built "
                 "with AddressSanitizer, brings its own allocator, "
                 "allocates nothing, or goes on in a child (--wait)");
   return code == 0 ? TOOL_NO_EVENTS : code;
@@ -269,7 +282,7 @@ record_run (char **argv, const RecordOptions *options)
   if (pid < 0)
     {
       int error = errno;
-      rmdir (spool);
+      sli_spool_remove (spool);
       sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (error));
     }
   if (pid == 0)
@@ -286,7 +299,7 @@ record_run (char **argv, const RecordOptions *options)
   if (options->plain && WIFEXITED (status))
     sli_pack_plain (packer, sli_plain_run (argv, status, offset));
   bool good = sli_pack_finish (packer);
-  rmdir (spool);
+  sli_spool_remove (spool);
   PackTotals totals;
   sli_pack_totals (packer, &totals);
   sli_pack_free (packer);

@@ -12,6 +12,8 @@
  * and removes those of killed launchers; or ends the program.  The caller
  * frees the path. */
 char *sli_spool_make (void);
+/* Removes it, and what is in it; opens no file. */
+void sli_spool_remove (const char *path);
 
 /* Runs the program once more, without the recorder and its output.  Returns
  * its processor time in nanoseconds; 0 if it ends in another way than before.

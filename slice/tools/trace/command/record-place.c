@@ -30,6 +30,15 @@ spool_lock (int place, const char *name)
   return -1;
 }
 
+/* Removes what is in a directory, and closes it. */
+static void
+directory_empty (DIR *directory)
+{
+  for (struct dirent *file; (file = readdir (directory)) != NULL;)
+    unlinkat (dirfd (directory), file->d_name, 0);
+  closedir (directory);
+}
+
 /* Removes the directories of killed launchers in that place. */
 static void
 orphans_remove (const char *path)
@@ -51,13 +60,14 @@ orphans_remove (const char *path)
       DIR *orphan = fd < 0 ? NULL : fdopendir (fd);
       if (orphan == NULL)
         continue;
-      for (struct dirent *file; (file = readdir (orphan)) != NULL;)
-        unlinkat (dirfd (orphan), file->d_name, 0);
+      directory_empty (orphan);
       unlinkat (dirfd (place), entry->d_name, AT_REMOVEDIR);
-      closedir (orphan);
     }
   closedir (place);
 }
+
+/* This launcher's own. */
+static int spool_locked = -1;
 
 /* Makes the directory and locks it; or NULL.  Until it is locked, another
  * launcher may remove it as an orphan. */
@@ -73,7 +83,8 @@ spool_make_in (const char *place)
           free (path);
           return NULL;
         }
-      if (spool_lock (AT_FDCWD, path) >= 0 && stat (path, &status) == 0)
+      spool_locked = spool_lock (AT_FDCWD, path);
+      if (spool_locked >= 0 && stat (path, &status) == 0)
         return path;
       free (path);
     }
@@ -97,4 +108,13 @@ sli_spool_make (void)
         return path;
     }
   sli_tool_exit (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
+}
+
+void
+sli_spool_remove (const char *path)
+{
+  DIR *directory = fdopendir (spool_locked);
+  if (directory != NULL)
+    directory_empty (directory);
+  rmdir (path);
 }

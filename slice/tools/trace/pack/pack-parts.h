@@ -56,12 +56,15 @@ struct Packer
   size_t n_processes;
   TraceEvent *events;
   PackTotals totals;
+  int refused;          /* why the last scan missed spools; or 0 */
+  unsigned n_unopened; /* spools that it found and could not open */
   bool failed;
 };
 
 /* --- pack-process.c --- */
 
-/* Maps the spool of that name; false if it no longer exists. */
+/* Maps the spool of that name.  False if it no longer exists, or can't be
+ * opened (errno). */
 bool sli_process_open (const Packer *packer, Process *process);
 bool sli_process_alive (const Packer *packer, const Process *process);
 /* Packs the full chunks; returns their number. */

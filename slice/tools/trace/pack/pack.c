@@ -13,6 +13,8 @@
 #include "pack-parts.h"
 #include "tools/trace/common/tool.h"
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +68,8 @@ static void
 processes_find (Packer *packer)
 {
   DIR *directory = opendir (packer->spools);
+  packer->refused = directory == NULL ? errno : 0;
+  packer->n_unopened = 0;
   if (directory == NULL)
     return;
   for (struct dirent *entry; (entry = readdir (directory)) != NULL;)
@@ -75,7 +79,14 @@ processes_find (Packer *packer)
         continue;
       strcpy (process.name, entry->d_name);
       if (!sli_process_open (packer, &process))
-        continue;
+        {
+          if (errno != ENOENT)
+            {
+              packer->refused = errno;
+              packer->n_unopened++;
+            }
+          continue;
+        }
       packer->processes
           = sli_tool_grow (packer->processes, (packer->n_processes + 1)
                                                   * sizeof *packer->processes);
@@ -120,15 +131,22 @@ sli_pack_running (Packer *packer)
 }
 
 /* Counts a process that had no space for its spool.  It leaves its file as it
- * was created (file_create_as() in record-spool.c).  An empty file is of a
- * process that ended at that moment, as under AddressSanitizer. */
+ * was created (file_create_as() in record-spool.c); a link, if it could not
+ * open or map one.  An empty file is of a process that ended at that moment, as
+ * under AddressSanitizer. */
 static void
 uninitialised_count (Packer *packer, int place, const char *name)
 {
-  struct stat status;
-  bool is_empty = fstatat (place, name, &status, 0) == 0 && status.st_size == 0;
+  struct stat status = { 0 };
+  bool is_there
+      = fstatat (place, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
   unlinkat (place, name, 0);
-  if (is_empty)
+  if (is_there && S_ISLNK (status.st_mode))
+    {
+      packer->totals.n_refused++;
+      return;
+    }
+  if (is_there && status.st_size == 0)
     return;
   packer->totals.n_unrecorded++;
   if (atoi (name) != packer->first_pid || packer->failed)
@@ -152,14 +170,44 @@ spools_without_space (Packer *packer)
   closedir (directory);
 }
 
+/* Ends the traces.  Each has a file open, so that spools may be left which can
+ * only be opened afterwards. */
+static void
+processes_end (Packer *packer)
+{
+  size_t n_ended;
+  do
+    {
+      n_ended = packer->n_processes;
+      for (size_t i = 0; i < packer->n_processes; i++)
+        sli_process_end (packer, &packer->processes[i],
+                         sli_process_alive (packer, &packer->processes[i]));
+      processes_find (packer);
+    }
+  while (packer->n_processes > n_ended);
+}
+
+/* Says why nothing was found, or counts what could not be opened. */
+static void
+refusal_say (Packer *packer)
+{
+  packer->totals.n_refused += packer->n_unopened;
+  if (packer->refused == 0 || packer->n_processes > 0 || packer->failed)
+    return;
+  fprintf (stderr, "slice-trace: %s: %s\n", packer->spools,
+           packer->refused == EMFILE
+               ? "slice-trace may open no more files (ulimit -n)"
+               : strerror (packer->refused));
+  packer->failed = true;
+}
+
 bool
 sli_pack_finish (Packer *packer)
 {
   processes_find (packer);
   spools_without_space (packer);
-  for (size_t i = 0; i < packer->n_processes; i++)
-    sli_process_end (packer, &packer->processes[i],
-                 sli_process_alive (packer, &packer->processes[i]));
+  processes_end (packer);
+  refusal_say (packer);
   return !packer->failed;
 }
 

@@ -38,6 +38,8 @@ typedef struct
   uint64_t unwind_position, unwind_pcs[2]; /* of a first difference */
   unsigned n_traces;
   unsigned n_unrecorded; /* processes that had no space for a spool */
+  unsigned n_refused;    /* those that could not open or map it, or it could
+                          * not be opened here */
   bool cut, running;
 } PackTotals;
 void sli_pack_totals (const Packer *packer, PackTotals *totals);

@@ -102,6 +102,16 @@ file_create_as (const char *path)
   return -1;
 }
 
+/* Leaves a link, which needs no file number, to tell the packer that this
+ * process can't have a spool, for want of files or addresses. */
+static void
+refusal_tell (void)
+{
+  char path_new[sizeof sli_spool.path + 4];
+  stpcpy (stpcpy (path_new, sli_spool.path), ".new");
+  (void)!symlink ("refused", path_new);
+}
+
 /* Finds a free name, since a process that becomes another program keeps its
  * number. */
 static int
@@ -111,6 +121,8 @@ file_create (void)
     {
       path_make (n);
       int fd = file_create_as (sli_spool.path);
+      if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        refusal_tell ();
       if (fd >= 0 || errno != EEXIST)
         return fd;
     }
@@ -181,7 +193,11 @@ file_map (void)
     }
   close (fd);
   if (map == MAP_FAILED)
-    return false;
+    {
+      unlink (sli_spool.path);
+      refusal_tell ();
+      return false;
+    }
   madvise (map, sli_spool.map_bytes, MADV_DONTDUMP);
   sli_spool.map = map;
   return true;
