@@ -35,6 +35,7 @@ struct Node { Node *next; long data[3]; };
 extern "C" {
 #endif
 void one_pair (void);
+void first_of_each (void);
 void many_pairs (long n);
 void many_nothings (long n);
 void many_sized (long n);
@@ -76,6 +77,12 @@ many_nothings (long n)
 }
 /* Sizes that the compiler does not know. */
 static unsigned long sizes[4] = { 60, 8, 1000, 60 };
+void
+first_of_each (void)
+{
+  for (int i = 0; i < 4; i++)
+    slice_free1 (sizes[i], slice_alloc (sizes[i]));
+}
 void
 many_sized (long n)
 {
@@ -120,6 +127,7 @@ main (int argc, char **argv)
 {
   long n = argc > 2 ? atol (argv[2]) : 1000;
   one_pair ();
+  first_of_each ();
   if (argc > 1 && strcmp (argv[1], "pairs") == 0)
     many_pairs (n);
   else if (argc > 1 && strcmp (argv[1], "sized") == 0)
@@ -241,19 +249,21 @@ instructions ()
     | sed -n 's/.*Collected *: *//p'
 }
 
-# per_pair PROGRAM PAIRS NOTHINGS: instructions a pair, less those of the loop;
-# in hundredths
-per_pair ()
+# inside PROGRAM WHAT: instructions of a loop of the program, many_WHAT, and of
+# what it calls; in hundredths a round
+rounds=20000
+inside ()
 {
-  pairs=$(($(instructions "$1" $2 30000) - $(instructions "$1" $2 10000)))
-  nothings=$(($(instructions "$1" $3 30000) - $(instructions "$1" $3 10000)))
-  echo $(((pairs - nothings) / 200))
+  n=$(SLICE_OPTIONS=force-pool $VALGRIND --tool=callgrind \
+        --callgrind-out-file=/dev/null --toggle-collect="many_$2" \
+        "$1" "$2" $rounds 2>&1 | sed -n 's/.*Collected *: *//p')
+  echo $((n / (rounds / 100)))
 }
 
-# check_pairs NAME PROGRAM PAIRS NOTHINGS MAX
+# check_pairs NAME PROGRAM PAIRS NOTHINGS MAX: NOTHINGS are those of the loop
 check_pairs ()
 {
-  n=$(per_pair "$2" $3 $4)
+  n=$(($(inside "$2" $3) - $4))
   echo "# $1, $3: $n hundredths of an instruction a pair"
   if test "$n" -gt 0 && test "$n" -le $(($5 * 100)); then
     pass "$1, $3: at most $5 instructions a pair"
@@ -265,9 +275,10 @@ check_pairs ()
 # check_count NAME PROGRAM
 check_count ()
 {
-  check_pairs "$1" "$2" pairs nothings $instructions_max
-  check_pairs "$1" "$2" sized sizes $sized_max
-  check_pairs "$1" "$2" apart sizes $apart_max
+  sizes=$(inside "$2" sizes)
+  check_pairs "$1" "$2" pairs "$(inside "$2" nothings)" $instructions_max
+  check_pairs "$1" "$2" sized "$sizes" $sized_max
+  check_pairs "$1" "$2" apart "$sizes" $apart_max
 }
 
 link_and_count ()

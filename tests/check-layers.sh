@@ -119,27 +119,29 @@ findings ()
     }' "$temporary/includes"
 }
 
-# plant FILE LINE...: a tree with one file more
+# The tree, to which faults are added one at a time.
+mkdir "$temporary/tree"
+(cd "$top_srcdir/slice" && find . '(' -name '*.[ch]' -o -name '*.hpp' ')' \
+   -print | tar -cf - -T -) | tar -xf - -C "$temporary/tree"
+chmod -R u+w "$temporary/tree"
+for header in port/a.h base/a.h arena/a.h context/a.h; do
+  : > "$temporary/tree/$header"
+done
+
+# plant FILE LINE...: the tree with these lines at the end of FILE, which may be
+# a new one, and without those that were planted before
+planted=
 plant ()
 {
-  rm -rf "$temporary/tree"
-  mkdir -p "$temporary/tree"
-  (cd "$top_srcdir/slice" && find . '(' -name '*.[ch]' -o -name '*.hpp' ')' \
-                                  -exec sh -c '
-     for file; do
-       mkdir -p "$0/${file%/*}" && cp "$file" "$0/$file"
-     done' "$temporary/tree" {} +)
-  chmod -R u+w "$temporary/tree"
-  mkdir -p "$temporary/tree/$(dirname "$1")"
-  for header in port/a.h base/a.h page/page.h slab/slab.h depot/depot.h \
-                magazine/magazine.h alloc/alloc.h page/meta.h arena/a.h \
-                context/a.h; do
-    mkdir -p "$temporary/tree/${header%/*}"
-    test -f "$temporary/tree/$header" || : > "$temporary/tree/$header"
-  done
-  file=$1
+  test -z "$planted" || rm -f "$temporary/tree/$planted"
+  test ! -f "$temporary/planted" \
+    || mv "$temporary/planted" "$temporary/tree/$planted"
+  planted=$1
   shift
-  printf '%s\n' "$@" >> "$temporary/tree/$file"
+  mkdir -p "$temporary/tree/$(dirname "$planted")"
+  test ! -f "$temporary/tree/$planted" \
+    || cp "$temporary/tree/$planted" "$temporary/planted"
+  printf '%s\n' "$@" >> "$temporary/tree/$planted"
 }
 
 # late DIRECTORY: sources of contexts and arenas that include a public header
