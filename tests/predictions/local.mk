@@ -45,6 +45,7 @@ EXTRA_DIST += \
 	%D%/predicted/huffman.txt \
 	%D%/predicted/lisp.txt \
 	%D%/predicted/lru.txt \
+	%D%/predicted/mxml.txt \
 	%D%/predicted/nfa.txt \
 	%D%/predicted/outline.txt \
 	%D%/predicted/particles.txt \
@@ -52,20 +53,41 @@ EXTRA_DIST += \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/requests.txt \
 	%D%/predicted/tokens.txt \
+	%D%/predicted/yajl.txt \
 	%D%/programs/anagrams.c \
+	%D%/programs/awk.sh \
 	%D%/programs/cjson.c \
+	%D%/programs/discount.sh \
+	%D%/programs/ed.sh \
 	%D%/programs/events.c \
 	%D%/programs/formulas.c \
 	%D%/programs/groups.c \
 	%D%/programs/huffman.c \
+	%D%/programs/jansson.c \
+	%D%/programs/jansson.sh \
+	%D%/programs/jq.sh \
+	%D%/programs/json-c.c \
+	%D%/programs/json-c.sh \
+	%D%/programs/libconfig.c \
+	%D%/programs/libconfig.sh \
 	%D%/programs/lisp.c \
 	%D%/programs/lru.c \
+	%D%/programs/mxml.c \
+	%D%/programs/mxml.sh \
 	%D%/programs/nfa.c \
 	%D%/programs/outline.c \
 	%D%/programs/particles.c \
+	%D%/programs/plist.c \
+	%D%/programs/plist.sh \
 	%D%/programs/polynomials.cc \
 	%D%/programs/quadtree.c \
+	%D%/programs/replies.c \
+	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
+	%D%/programs/tidy.sh \
 	%D%/programs/tokens.c \
+	%D%/programs/tree.sh \
+	%D%/programs/yajl.c \
+	%D%/programs/yajl.sh \
 	%D%/row.sh \
 	%D%/table.sh
