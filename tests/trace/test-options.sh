@@ -294,6 +294,58 @@ do
     "$work/err")" "0 1"
 done
 
+# --- an output that is an input, or the program ---
+cp "$work/obtained" program-kept
+cp "$work/obtained" program.part
+ln -f program-kept program-link
+refuses_output () # name, status, file, command...: the file stays as it is
+{
+  name=$1
+  wanted=$2
+  kept=$3
+  shift 3
+  cp "$kept" kept
+  (PATH=$work:$PATH; "$trace" "$@") > "$work/out" 2> "$work/err"
+  equal "overwrites-$name" "$? $(grep -c 'would be overwritten' "$work/err") \
+$(cmp "$kept" kept 2>&1)" "$wanted 1 "
+}
+for command in record time
+do
+  refuses_output $command 125 program-kept $command -o program-kept \
+    ./program-kept
+  refuses_output $command-in-path 125 program-kept $command \
+    -o ./program-kept program-kept
+  refuses_output $command-link 125 program-kept $command -o program-link -- \
+    "$work/program-kept" -o x
+done
+refuses_output time-part 125 program.part time -o program ./program.part
+cp "$t" t.copy
+cp "$t" t.copy.part
+for command in patterns pins replay report advise apply "export --format dhat" \
+  "export --format pprof" "export --format operations" "pins --picture t.copy"
+do
+  refuses_output "$command" 2 t.copy $command -o t.copy t.copy
+done
+refuses_output picture 2 t.copy pins --picture t.copy t.copy
+refuses_output second 2 t.copy advise "$t" t.copy -o t.copy
+refuses_output part 2 t.copy.part patterns -o t.copy t.copy.part
+for option in --times --replay --advice
+do
+  refuses_output report$option 2 r.json report "$t" $option r.json -o r.json
+done
+for option in --times --replay
+do
+  refuses_output advise$option 2 r.json advise "$t" $option r.json -o ./r.json
+done
+refuses_output replay--times 2 r.json replay "$t" --times r.json -o r.json
+"$trace" pins -o pins --picture pins "$t" 2> "$work/err"
+equal two-outputs "$? $(grep -c 'the output twice' "$work/err")" "2 1"
+"$trace" run -o program-kept ./program-kept > "$work/out" 2> "$work/err"
+equal run-into-program "$? $(cmp program-kept obtained)" "124 "
+"$trace" patterns -o /dev/null /dev/null > "$work/out" 2> "$work/err"
+equal device-twice "$? $(grep -c overwritten "$work/err")" "4 0"
+rm t.copy* program.part
+
 # --- an output that can't be opened, before anything is run ---
 for output in "$work/no/such/file" "$work"
 do

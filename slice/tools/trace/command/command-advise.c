@@ -58,11 +58,11 @@ sli_command_advise (int argc, char **argv)
   TraceOptions trace;
   const char *times = NULL, *replay = NULL;
   const ToolOption options[]
-      = { OPTION (TEXT, NULL, 'o', &advise.output, "FILE", "The JSON"),
+      = { OPTION (OUTPUT, NULL, 'o', &advise.output, "FILE", "The JSON"),
           OPTION (FLAG, "text", 0, &advise.text, NULL, "For people"),
-          OPTION (TEXT, "times", 0, &times, "FILE",
+          OPTION (INPUT, "times", 0, &times, "FILE",
                   "The program's own times: a timed trace or its patterns"),
-          OPTION (TEXT, "replay", 0, &replay, "FILE", "Of replay"),
+          OPTION (INPUT, "replay", 0, &replay, "FILE", "Of replay"),
           { 0 } };
   const CommandLine line = { .words = "INPUT...",
                              .help = "What to change, and what it saves: of "

@@ -45,7 +45,7 @@ sli_command_apply (int argc, char **argv)
   const char *output = "-";
   bool all = false;
   const ToolOption table[]
-      = { OPTION (TEXT, NULL, 'o', &output, "FILE",
+      = { OPTION (OUTPUT, NULL, 'o', &output, "FILE",
                   "The advice, for slice-run --advice"),
           OPTION (FLAG, "all", 0, &all, NULL,
                   "A region for each site, also where it takes more memory"),

@@ -252,7 +252,7 @@ sli_command_compare (int argc, char **argv)
   const ToolOption options[]
       = { { OPTION_COUNT, NULL, 'n', &n, "N", "Runs of each (10)", 2,
             N_RUNS_MAX },
-          OPTION (TEXT, "predicted", 0, &advice_path, "ADVICE",
+          OPTION (INPUT, "predicted", 0, &advice_path, "ADVICE",
                   "What was predicted, beside what is measured"),
           OPTION (FLAG, "medians", 0, &medians, NULL,
                   "The medians of the savings, as predict counts"),

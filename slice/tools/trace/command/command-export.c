@@ -69,7 +69,7 @@ sli_command_export (int argc, char **argv)
   const char *output = NULL, *format = NULL;
   bool by_count = false;
   const ToolOption options[]
-      = { OPTION (TEXT, NULL, 'o', &output, "FILE", "The output"),
+      = { OPTION (OUTPUT, NULL, 'o', &output, "FILE", "The output"),
           OPTION (TEXT, "format", 0, &format, "FORMAT",
                   "pprof, folded, dhat, massif or operations"),
           OPTION (FLAG, "count", 0, &by_count, NULL,

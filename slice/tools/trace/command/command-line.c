@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "command-line.h"
 #include "slice/version.h"
+#include "stage-process.h"
 #include "tools/trace/common/tool.h"
 #include <argp.h>
 #include <ctype.h>
@@ -12,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define OPTIONS_MAX 24
 #define LONG_KEYS 256 /* and above: options without a letter */
@@ -89,6 +91,8 @@ option_take (struct argp_state *state, const ToolOption *option, char *text)
       *(bool *)option->into = true;
       break;
     case OPTION_TEXT:
+    case OPTION_INPUT:
+    case OPTION_OUTPUT:
       *(const char **)option->into = text;
       break;
     case OPTION_TEXTS:
@@ -162,6 +166,70 @@ options_add (Parsing *parsing, const ToolOption *options)
     }
 }
 
+/* --- files --------------------------------------------------------------- */
+
+static bool
+is_same_file (const char *path, const struct stat *file)
+{
+  struct stat status;
+  return stat (path, &status) == 0 && status.st_dev == file->st_dev
+         && status.st_ino == file->st_ino;
+}
+
+/* Ends the program if an output, or its name while it is written, is that
+ * file. */
+static void
+output_differs (const ToolOption *output, const char *input)
+{
+  const char *path = *(const char *const *)output->into;
+  struct stat file;
+  if (path == NULL || input == NULL || stat (input, &file) != 0
+      || !S_ISREG (file.st_mode))
+    return;
+  char *part = sli_file_part_name (path);
+  if (is_same_file (path, &file) || is_same_file (part, &file))
+    sli_tool_exit ((int)argp_err_exit_status,
+                   "%s is read or run, and would be overwritten: choose "
+                   "another output",
+                   input);
+  free (part);
+}
+
+static void
+outputs_differ (const ToolOption *output, const ToolOption *other)
+{
+  const char *path = *(const char *const *)output->into;
+  if (other->kind != OPTION_OUTPUT || path == NULL)
+    return;
+  const char *other_path = *(const char *const *)other->into;
+  if (other_path != NULL && strcmp (path, other_path) == 0)
+    sli_tool_exit ((int)argp_err_exit_status, "%s is the output twice", path);
+}
+
+static void
+outputs_check (const Parsing *parsing)
+{
+  char *program = parsing->line->runs && parsing->n_words > 0
+                      ? sli_program_find (parsing->words[0])
+                      : NULL;
+  for (size_t i = 0; i < parsing->n_options; i++)
+    {
+      const ToolOption *output = &parsing->options[i];
+      if (output->kind != OPTION_OUTPUT)
+        continue;
+      for (size_t k = 0; k < i; k++)
+        outputs_differ (output, &parsing->options[k]);
+      output_differs (output, program);
+      for (int word = 0; word < parsing->n_words && program == NULL; word++)
+        output_differs (output, parsing->words[word]);
+      for (size_t k = 0; k < parsing->n_options; k++)
+        if (parsing->options[k].kind == OPTION_INPUT)
+          output_differs (output,
+                          *(const char *const *)parsing->options[k].into);
+    }
+  free (program);
+}
+
 static void trace_options_settle (TraceOptions *options);
 
 void
@@ -187,6 +255,7 @@ sli_command_line (const CommandLine *line, int *argc, char ***argv)
               &parsing);
   *argc = parsing.n_words;
   *argv = parsing.words != NULL ? parsing.words : *argv + *argc;
+  outputs_check (&parsing);
   if (line->trace != NULL)
     trace_options_settle (line->trace);
 }

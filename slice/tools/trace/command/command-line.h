@@ -22,6 +22,8 @@ typedef enum
   OPTION_END,
   OPTION_FLAG,  /* into a bool */
   OPTION_TEXT,  /* into a const char * */
+  OPTION_INPUT, /* the same: a file that is read */
+  OPTION_OUTPUT, /* the same: a file that is written, "-" or NULL */
   OPTION_TEXTS, /* into a TextList: may be repeated */
   OPTION_COUNT, /* into a uint32_t, from low to high */
   OPTION_REAL   /* into a double, from low to high */
@@ -55,7 +57,8 @@ typedef struct
 
 typedef struct
 {
-  const char *words, *help; /* as --help shows them */
+  const char *words, *help; /* as --help shows them; words are files that are
+                             * read, or a program */
   const ToolOption *options;
   TraceOptions *trace;  /* theirs as well; or NULL */
   bool runs;            /* the words are a program and its arguments; options
@@ -64,7 +67,8 @@ typedef struct
 } CommandLine;
 
 /* Removes the options from the arguments, the first of which is the command's
- * name, and leaves the words; or ends the program. */
+ * name, and leaves the words; or ends the program, also if it would write to
+ * what it reads or runs. */
 void sli_command_line (const CommandLine *line, int *argc, char ***argv);
 
 /* Sets the defaults, before the parsing.

@@ -64,7 +64,7 @@ sli_command_patterns (int argc, char **argv)
   PatternOptions options = { .output = "-" };
   bool thresholds = false;
   const ToolOption table[]
-      = { OPTION (TEXT, NULL, 'o', &options.output, "FILE", "The JSON"),
+      = { OPTION (OUTPUT, NULL, 'o', &options.output, "FILE", "The JSON"),
           OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
                   "Functions that count as consumers"),
           OPTION (FLAG, "thresholds", 0, &thresholds, NULL,
@@ -79,6 +79,9 @@ sli_command_patterns (int argc, char **argv)
   sli_command_line (&line, &argc, &argv);
   if (thresholds)
     {
+      if (argc > 0 || strcmp (options.output, "-") != 0)
+        sli_tool_exit (TOOL_USAGE, "--thresholds goes without a trace and "
+                                  "without -o");
       sli_thresholds_print (stdout);
       return TOOL_OK;
     }

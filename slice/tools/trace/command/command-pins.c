@@ -62,9 +62,9 @@ sli_command_pins (int argc, char **argv)
 {
   PinsOptions options = { .n_rows = 20 };
   const ToolOption table[]
-      = { OPTION (TEXT, NULL, 'o', &options.output, "FILE",
+      = { OPTION (OUTPUT, NULL, 'o', &options.output, "FILE",
                   "JSON instead of the table"),
-          OPTION (TEXT, "picture", 0, &options.picture, "FILE",
+          OPTION (OUTPUT, "picture", 0, &options.picture, "FILE",
                   "The address space over time, as SVG"),
           OPTION (TEXT, "malloc", 0, &options.malloc_name, "glibc|purging",
                   "How the program's malloc returns memory, if not as the "

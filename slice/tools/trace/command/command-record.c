@@ -321,7 +321,7 @@ sli_command_record (int argc, char **argv)
   uint32_t depth = 128, free_depth = 4;
   bool timed = false, check = false;
   const ToolOption options[] = {
-    OPTION (TEXT, NULL, 'o', &record.output, "FILE",
+    OPTION (OUTPUT, NULL, 'o', &record.output, "FILE",
             "The trace (slice-trace.trace)"),
     { OPTION_COUNT, "depth", 0, &depth, "N",
       "Frames of an allocation's stack (128); 0: no stacks", 0, DEPTH_MAX },

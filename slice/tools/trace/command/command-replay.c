@@ -274,8 +274,8 @@ sli_command_replay (int argc, char **argv)
 {
   ReplayOptions options = { .output = "-", .n_repeats = 5 };
   const ToolOption table[]
-      = { OPTION (TEXT, NULL, 'o', &options.output, "FILE", "The JSON"),
-          OPTION (TEXT, "times", 0, &options.times, "FILE",
+      = { OPTION (OUTPUT, NULL, 'o', &options.output, "FILE", "The JSON"),
+          OPTION (INPUT, "times", 0, &options.times, "FILE",
                   "The program's own times: patterns of a timed trace"),
           OPTION (TEXTS, "preload", 0, &options.preloads, "LIBRARY",
                   "Another malloc; may be repeated"),

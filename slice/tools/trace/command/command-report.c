@@ -16,12 +16,12 @@ sli_command_report (int argc, char **argv)
   const char *path = "-", *times = NULL, *replay = NULL, *advice = NULL;
   bool text = false;
   const ToolOption options[]
-      = { OPTION (TEXT, NULL, 'o', &path, "FILE", "The page"),
+      = { OPTION (OUTPUT, NULL, 'o', &path, "FILE", "The page"),
           OPTION (FLAG, "text", 0, &text, NULL, "Text instead of HTML"),
-          OPTION (TEXT, "times", 0, &times, "FILE",
+          OPTION (INPUT, "times", 0, &times, "FILE",
                   "The program's own times: a timed trace or its patterns"),
-          OPTION (TEXT, "replay", 0, &replay, "FILE", "Of replay"),
-          OPTION (TEXT, "advice", 0, &advice, "FILE", "Of advise"),
+          OPTION (INPUT, "replay", 0, &replay, "FILE", "Of replay"),
+          OPTION (INPUT, "advice", 0, &advice, "FILE", "Of advise"),
           { 0 } };
   const CommandLine line = { .words = "INPUT",
                              .help = "One page, of a trace or patterns.",

@@ -157,33 +157,12 @@ is_remembered (const Stages *stages, const char *name,
   return same || (first && !change);
 }
 
-/* The path where execvp() finds the program; its name if it does not. */
-static char *
-program_find (const char *name)
-{
-  const char *at = getenv ("PATH");
-  if (strchr (name, '/') != NULL || at == NULL)
-    return sli_tool_text ("%s", name);
-  for (;; at++)
-    {
-      size_t n = strcspn (at, ":");
-      char *path = sli_tool_text ("%.*s/%s", n == 0 ? 1 : (int)n,
-                                  n == 0 ? "." : at, name);
-      if (access (path, X_OK) == 0)
-        return path;
-      free (path);
-      at += n;
-      if (*at == '\0')
-        return sli_tool_text ("%s", name);
-    }
-}
-
 /* Returns true if the program seems to be the same file as before. */
 static bool
 program_same (const Stages *stages, const char *name)
 {
   struct stat status = { 0 };
-  char *path = program_find (name);
+  char *path = sli_program_find (name);
   stat (path, &status);
   char *text = sli_tool_text ("%s %lld %lld.%09ld", path,
                               (long long)status.st_size,

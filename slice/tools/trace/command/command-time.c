@@ -96,7 +96,7 @@ sli_command_time (int argc, char **argv)
   const char *path = "-";
   int code;
   const ToolOption options[]
-      = { OPTION (TEXT, NULL, 'o', &path, "FILE", "The table"), { 0 } };
+      = { OPTION (OUTPUT, NULL, 'o', &path, "FILE", "The table"), { 0 } };
   const CommandLine line
       = { .words = "PROGRAM [ARGUMENT...]",
           .help = "Where a program's time in the allocator goes.",

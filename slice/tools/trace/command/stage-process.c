@@ -1,15 +1,37 @@
-/* stage-process.c - the stages of run and time, each a process
+/* stage-process.c - programs, and the stages of run and time, each a process
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE
 #include "stage-process.h"
 #include "tools/trace/common/tool.h"
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+char *
+sli_program_find (const char *name)
+{
+  const char *at = getenv ("PATH");
+  if (strchr (name, '/') != NULL || at == NULL)
+    return sli_tool_text ("%s", name);
+  for (;; at++)
+    {
+      size_t n = strcspn (at, ":");
+      char *path = sli_tool_text ("%.*s/%s", n == 0 ? 1 : (int)n,
+                                  n == 0 ? "." : at, name);
+      if (access (path, X_OK) == 0)
+        return path;
+      free (path);
+      at += n;
+      if (*at == '\0')
+        return sli_tool_text ("%s", name);
+    }
+}
 
 int
 sli_stage_execute (const char *what, char *const *arguments)

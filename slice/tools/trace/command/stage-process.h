@@ -1,4 +1,4 @@
-/* stage-process.h - the stages of run and time, each a process
+/* stage-process.h - programs, and the stages of run and time, each a process
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
@@ -6,6 +6,10 @@
 #define SLI_TRACE_COMMAND_STAGE_PROCESS_H
 
 #include <stdbool.h>
+
+/* The path where execvp() finds the program; its name if it does not.  The
+ * caller frees it. */
+char *sli_program_find (const char *name);
 
 /* Runs slice-trace with these arguments, ended by NULL, and returns its
  * status.  A stage is a process, which frees its memory by ending.

@@ -251,8 +251,8 @@ sli_signals_end (void)
 
 /* --- files --------------------------------------------------------------- */
 
-static char *
-part_name (const char *path)
+char *
+sli_file_part_name (const char *path)
 {
   return sli_tool_text ("%s.part", path);
 }
@@ -301,7 +301,7 @@ sli_file_begin (const char *path)
     return stdout;
   /* a device must not be replaced by a file */
   bool plain = sli_file_is_plain (path);
-  char *part = plain ? part_name (path) : sli_tool_text ("%s", path);
+  char *part = plain ? sli_file_part_name (path) : sli_tool_text ("%s", path);
   FILE *file = fopen (part, "we");
   if (file == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", part, strerror (errno));
@@ -347,7 +347,7 @@ sli_file_end (FILE *file, const char *path)
 {
   if (file == stdout)
     return sli_output_end ();
-  char *part = part_name (path);
+  char *part = sli_file_part_name (path);
   bool plain = sli_file_is_plain (path);
   int error = stream_flush (file);
   bool good = error == 0;
@@ -378,7 +378,7 @@ sli_file_check (const char *path)
 {
   if (strcmp (path, "-") == 0)
     return;
-  char *part = part_name (path);
+  char *part = sli_file_part_name (path);
   fclose (sli_file_begin (path));
   if (sli_file_is_plain (path))
     unlink (part);

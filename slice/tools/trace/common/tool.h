@@ -85,6 +85,8 @@ FILE *sli_file_begin (const char *path);
 bool sli_file_is_plain (const char *path);
 bool sli_output_end (void); /* of stdout: false, and said, if it failed */
 bool sli_file_end (FILE *file, const char *path);
+/* The name of a file while it is written; the caller frees it. */
+char *sli_file_part_name (const char *path);
 char *sli_file_read (const char *path, size_t *n_bytes);
 /* Ends the program if such a file can't be written; called before long
  * work. */
