@@ -199,6 +199,12 @@ expect_found "a recording is converted" '10 allocations, 7 frees' \
   "$(cat "$said")"
 expect 1 "a recording that frees what never was is refused" \
   "$bench/trace-convert" "$temporary/small.trace" "$temporary/refused"
+cp "$temporary/recording" "$temporary/kept"
+ln "$temporary/recording" "$temporary/recording-too"
+expect 2 "an output that is the recording is refused" \
+  "$bench/trace-convert" "$temporary/recording" "$temporary/recording-too"
+expect 0 "and the recording stays" cmp "$temporary/recording" \
+  "$temporary/kept"
 expect 0 "and can be replayed" "$bench/slice-bench" replay --checked \
   --laps=1 --file="$temporary/converted"
 

@@ -17,6 +17,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <tests/recording/recording.h>
 
@@ -176,6 +177,13 @@ main (int argc, char **argv)
       fputs ("usage: trace-convert [--header=BYTES] [--threads=N]"
              " RECORDING OUTPUT\n",
              stderr);
+      return 2;
+    }
+  struct stat input, old;
+  if (stat (argv[optind], &input) == 0 && stat (argv[optind + 1], &old) == 0
+      && input.st_dev == old.st_dev && input.st_ino == old.st_ino)
+    {
+      fputs ("trace-convert: the output would replace the recording\n", stderr);
       return 2;
     }
   FILE *output = fopen (argv[optind + 1], "we");
