@@ -346,6 +346,83 @@ equal run-into-program "$? $(cmp program-kept obtained)" "124 "
 equal device-twice "$? $(grep -c overwritten "$work/err")" "4 0"
 rm t.copy* program.part
 
+# --- inputs that can't be read, before anything is run or analysed ---
+early () # name, status, message, command...: ends so, and has run nothing
+{
+  name=$1
+  wanted=$2
+  message=$3
+  shift 3
+  rm -f ran
+  "$trace" "$@" > "$work/out" 2> "$work/err"
+  equal "early-$name" "$? $(grep -c -e "$message" "$work/err")$(wc -c \
+    < "$work/out")$(ls ran 2>&1 | grep -v 'No such')" "$wanted 10"
+}
+early predicted 4 'absent: No such' compare -n 2 --predicted absent "touch ran" true
+early predicted-format 4 'not of the format' compare -n 2 --predicted p.json \
+  "touch ran" true
+early replay 4 'absent: No such' compare --replay -n 2 foo.c absent
+early diff 4 'absent: No such' diff foo.c absent
+early advise 4 'absent: No such' advise foo.c absent
+early replay-times 4 'not of the format' replay --times r.json foo.c
+for option in --times --replay
+do
+  early advise$option 4 'absent: No such' advise foo.c $option absent
+done
+for option in --replay --advice --times
+do
+  early report$option 4 'absent: No such' report foo.c $option absent
+done
+
+# --- options that would be ignored ---
+early preload 2 'preload is of --replay' compare --preload ./good.so \
+  "touch ran" true
+early wrapper 2 'wrapper=x is of --replay' compare --wrapper x "touch ran" true
+early replay-predicted 2 'of two commands' compare --replay \
+  --predicted a.json foo.c
+early replay-medians 2 'of two commands' compare --replay --medians foo.c
+early medians 2 'medians does not' compare --medians --predicted a.json \
+  "touch ran" true
+early count 2 'count is of folded' export --count --format dhat foo.c
+early thresholds 2 'without a trace' patterns --thresholds foo.c
+early thresholds-output 2 'without -o' patterns --thresholds -o ran
+
+# --- numbers that can't be ---
+# each count of the schema that is in the files, negative and too large
+"$trace" advise "$p" --replay "$r" -o a.json
+counts=$(awk -F '"' '/^ *"[a-z0-9_]*": {$/ { key = $2 }
+  /defs\/count"/ { print key }' "$source/docs/slice-trace.schema.json" | sort -u)
+n_numbers=0
+for file in p r a
+do
+  keys=$(grep -o '"[a-z0-9_]*":[0-9]' $file.json | cut -d '"' -f 2 | sort -u \
+    | grep -xF "$counts")
+  command="report --text p.json"
+  case $file in
+  p) command="report --text bad.json";;
+  r) command="$command --replay bad.json";;
+  a) command="$command --advice bad.json";;
+  esac
+  for key in $keys
+  do
+    for number in -1 2e+19
+    do
+      sed "s/\"$key\":[0-9][0-9.e+]*/\"$key\":$number/" $file.json > bad.json
+      "$trace" $command > "$work/out" 2> "$work/err"
+      status=$?
+      if [ $status = 4 ] \
+        && grep -qF "bad.json: \"$key\" can't be $number" "$work/err"
+      then n_numbers=$((n_numbers + 1))
+      else fail "number-$file-$key$number" "$status $(cat "$work/err")"
+      fi
+    done
+  done
+done
+equal numbers "$((n_numbers >= 60))" 1
+sed 's/"calls":[0-9]*/"calls":NaN/' p.json > bad.json
+"$trace" report --text bad.json > "$work/out" 2> "$work/err"
+equal number-nan "$? $(grep -c 'a value is wrong' "$work/err")" "4 1"
+
 # --- an output that can't be opened, before anything is run ---
 for output in "$work/no/such/file" "$work"
 do

@@ -75,12 +75,14 @@ sli_command_advise (int argc, char **argv)
   sli_command_line (&line, &argc, &argv);
   if (advise.output != NULL)
     sli_file_check (advise.output);
+  /* what is quick to read first, so that an error comes soon */
+  sli_stage_inputs_check (argc, argv);
+  advise.replay = sli_stage_load (replay, "slice-trace replay 1");
+  advise.times
+      = times == NULL ? NULL : sli_stage_patterns (times, &trace.profile);
   for (int i = 0; i < argc; i++)
     advise.inputs[advise.n_inputs++]
         = sli_stage_patterns (argv[i], &trace.profile);
-  advise.times
-      = times == NULL ? NULL : sli_stage_patterns (times, &trace.profile);
-  advise.replay = sli_stage_load (replay, "slice-trace replay 1");
   /* other inputs and times are from other recordings; the replay is of the
    * first */
   OriginFile first = { advise.inputs[0], argv[0] };

@@ -67,6 +67,7 @@ commands_compare (char **commands, const char *advice_path, size_t n,
                   bool medians)
 {
   double cpu[2][N_RUNS_MAX] = { { 0 } }, rss[2][N_RUNS_MAX];
+  JsonValue *advice = sli_stage_load (advice_path, "slice-trace advice 1");
   for (size_t i = 0; i < n; i++)
     for (int side = 0; side < 2; side++)
       {
@@ -79,11 +80,11 @@ commands_compare (char **commands, const char *advice_path, size_t n,
   if (medians)
     {
       medians_print (cpu, rss, (unsigned) n);
+      sli_json_free (advice);
       return TOOL_OK;
     }
   bool differs = ratio_print ("cpu", "s", cpu[0], cpu[1], n);
   differs |= ratio_print ("memory", "KiB", rss[0], rss[1], n);
-  JsonValue *advice = sli_stage_load (advice_path, "slice-trace advice 1");
   if (advice != NULL)
     {
       const JsonValue *totals = sli_json_get (advice, "totals");
@@ -216,6 +217,7 @@ traces_compare (int argc, char **argv, const ProfileOptions *options,
       .backend = BACKEND_SLICE,
       .options = "page-source=mmap" },
   };
+  sli_stage_inputs_check (argc, argv);
   for (size_t i = 0; i < preloads->n; i++)
     sli_replay_preload_check (preloads->items[i]);
   size_t n_variants = sizeof first / sizeof *first;
@@ -272,6 +274,14 @@ sli_command_compare (int argc, char **argv)
                              .most = INT_MAX };
   sli_trace_options_init (&trace, 1);
   sli_command_line (&line, &argc, &argv);
+  if (replay && (advice_path != NULL || medians))
+    sli_tool_exit (TOOL_USAGE, "--predicted and --medians are of two commands, "
+                              "not of --replay");
+  if (!replay && (preloads.n > 0 || trace.given.n > 0))
+    sli_tool_exit (TOOL_USAGE, "%s is of --replay, not of two commands",
+                  preloads.n > 0 ? "--preload" : trace.given.items[0]);
+  if (medians && advice_path != NULL)
+    sli_tool_exit (TOOL_USAGE, "--medians does not compare with --predicted");
   if (replay)
     return traces_compare (argc, argv, &trace.profile, &preloads, n);
   if (argc != 2)

@@ -141,6 +141,7 @@ sli_command_diff (int argc, char **argv)
                              .most = 2 };
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
+  sli_stage_inputs_check (argc, argv);
   JsonValue *documents[2] = { sli_stage_patterns (argv[0], &trace.profile),
                               sli_stage_patterns (argv[1], &trace.profile) };
   sli_origin_options_check (&(OriginFile){ documents[0], argv[0] },

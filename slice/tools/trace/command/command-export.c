@@ -86,6 +86,9 @@ sli_command_export (int argc, char **argv)
   if (format == NULL)
     sli_tool_exit (TOOL_USAGE, "export: which --format?");
   format_check (format);
+  if (by_count && strcmp (format, "folded") != 0)
+    sli_tool_exit (TOOL_USAGE, "--count is of folded stacks, not of %s",
+                   format);
   if (output != NULL)
     sli_file_check (output);
   if (strcmp (format, "operations") == 0)

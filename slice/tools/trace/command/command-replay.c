@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "replay-parts.h"
 #include "tools/trace/common/origin.h"
+#include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
 #include <stdlib.h>
 #include <string.h>
@@ -127,11 +128,8 @@ pollution_find (const ReplayOptions *options, double wanted_nsec)
 static double
 program_nsec_per_op (const char *path)
 {
-  char error[256];
   double nsec = 0, n = 0;
-  JsonValue *times = path == NULL ? NULL : sli_json_load (path, error);
-  if (path != NULL && times == NULL)
-    sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", path, error);
+  JsonValue *times = sli_stage_load (path, "slice-trace patterns 1");
   const JsonValue *sites = sli_json_get (times, "sites");
   for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
     {

@@ -32,11 +32,12 @@ sli_command_report (int argc, char **argv)
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   sli_file_check (path);
+  /* what is quick to read first, so that an error comes soon */
   JsonValue *documents[4]
-      = { sli_stage_patterns (argv[0], &trace.profile),
-          sli_stage_load (advice, "slice-trace advice 1"),
+      = { NULL, sli_stage_load (advice, "slice-trace advice 1"),
           sli_stage_load (replay, "slice-trace replay 1"),
           times == NULL ? NULL : sli_stage_patterns (times, &trace.profile) };
+  documents[0] = sli_stage_patterns (argv[0], &trace.profile);
   OriginFile first = { documents[0], argv[0] };
   sli_origin_check (&first, &(OriginFile){ documents[1], advice });
   sli_origin_check (&first, &(OriginFile){ documents[2], replay });

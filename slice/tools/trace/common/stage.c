@@ -7,9 +7,11 @@
 #include "origin.h"
 #include "tools/trace/profile/profile-json.h"
 #include "tool.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool
 is_trace (const char *path)
@@ -21,6 +23,56 @@ is_trace (const char *path)
   size_t n = fread (magic, 1, sizeof magic, file);
   fclose (file);
   return n == sizeof magic && memcmp (magic, TRACE_MAGIC, sizeof magic) == 0;
+}
+
+void
+sli_stage_inputs_check (int n, char *const *paths)
+{
+  for (int i = 0; i < n; i++)
+    if (access (paths[i], R_OK) != 0)
+      sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", paths[i], strerror (errno));
+}
+
+/* --- numbers ------------------------------------------------------------- */
+
+#define NUMBER_MOST 0x1p63
+
+/* What is measured less what the loop costs, so that noise can make it
+ * negative. */
+static bool
+is_difference (const char *key)
+{
+  static const char *const keys[]
+      = { "saved_nsec_low", "saved_nsec_high", "malloc_nsec", "new_nsec",
+          "visit_nsec", "nsec", "nsec_per_op", "replayed_nsec",
+          "allocator_nsec", "ratio_warm", "ratio_cold", "spread" };
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (strcmp (key, keys[i]) == 0)
+      return true;
+  return false;
+}
+
+/* Ends the program if a number of the document can't be.
+ *
+ * key  of the value, or of the array that it is in
+ * any  may be negative
+ */
+static void
+numbers_check (const JsonValue *value, const char *key, bool any,
+               const char *path)
+{
+  if (value->type == JSON_NUMBER
+      && ((value->number < 0 && !any && !is_difference (key))
+          || fabs (value->number) > NUMBER_MOST))
+    sli_tool_exit (TOOL_BAD_INPUT, "%s: \"%s\" can't be %.6g", path, key,
+                   value->number);
+  for (size_t i = 0; i < value->n_items; i++)
+    {
+      const JsonValue *item = &value->items[i];
+      const char *item_key = item->key == NULL ? key : item->key;
+      numbers_check (item, item_key, any || strcmp (key, "numbers") == 0,
+                     path);
+    }
 }
 
 JsonValue *
@@ -35,6 +87,7 @@ sli_stage_load (const char *path, const char *format)
   if (strcmp (sli_json_string (document, "format"), format) != 0)
     sli_tool_exit (TOOL_BAD_INPUT, "%s: not of the format \"%s\"", path,
                   format);
+  numbers_check (document, "", false, path);
   return document;
 }
 

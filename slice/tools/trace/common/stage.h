@@ -8,6 +8,9 @@
 #include "json.h"
 #include "tools/trace/profile/profile.h"
 
+/* Ends the program if one of the files can't be read; called before long work
+ * on the first. */
+void sli_stage_inputs_check (int n, char *const *paths);
 /* Loads a patterns file, or analyses a trace with the options; exits with a
  * message if it is neither. */
 JsonValue *sli_stage_patterns (const char *path,
