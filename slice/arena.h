@@ -138,8 +138,9 @@ typedef enum
 /** Statistics of an arena in bytes: held = used + free + wasted + control. */
 typedef struct
 {
-  size_t used_bytes;     /**< in objects: their sizes rounded up to 8 and
-                              padding between them */
+  size_t used_bytes;     /**< in objects: their sizes rounded up to 8, padding
+                              between them, and padding that was in front of
+                              freed ones (0 in an empty stack) */
   size_t free_bytes;     /**< free: in the current block, in spare blocks, and
                               (pool, TLSF) between live objects */
   size_t wasted_bytes;   /**< at the ends of blocks that objects did not fit */

@@ -505,6 +505,29 @@ test_typed_alignment (void)
     }
 }
 
+/* Nothing is in use when nothing is live, whatever was. */
+static void
+test_stats_empty (void)
+{
+  for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+    for (size_t alignment = 8; alignment <= 4096; alignment *= 2)
+      for (size_t size = 1; size < 5000; size *= 3)
+        {
+          SliceStack *stack = stack_new (flags);
+          SliceArenaStats stats;
+          void *objects[3];
+          for (int i = 0; i < 3; i++)
+            objects[i] = slice_stack_alloc_aligned (stack, alignment, size);
+          for (int i = 2; i >= 0; i--)
+            slice_stack_release (stack, objects[i]);
+          g_assert_true (slice_stack_is_empty (stack));
+          slice_stack_get_stats (stack, &stats);
+          g_assert_cmpuint (stats.used_bytes, ==, 0);
+          assert_stats_add_up (&stats);
+          slice_stack_destroy (stack);
+        }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -532,5 +555,6 @@ main (int argc, char **argv)
                    test_misuse_plain_block_below);
   g_test_add_func ("/slice/stack/misuse/plain-large", test_misuse_plain_large);
   g_test_add_func ("/slice/stack/typed-alignment", test_typed_alignment);
+  g_test_add_func ("/slice/stack/stats-empty", test_stats_empty);
   return g_test_run ();
 }

@@ -461,5 +461,13 @@ slice_stack_get_stats (const SliceStack *stack, SliceArenaStats *stats)
   size_t n_heads = chain->n_used + (chain->embedded != NULL);
   sli_bump_stats (&stack->bump, CONTROL_BYTES, stats);
   stats->used_bytes -= n_heads * sizeof (BlockHead);
+  if (stack->bump.current != BLOCK_NONE && stack_block_is_empty (stack))
+    {
+      /* padding in front of an object that was released */
+      const char *start = sli_bump_start (&stack->bump) + sizeof (BlockHead);
+      size_t padding = (size_t) (stack->low - start);
+      stats->used_bytes -= padding;
+      stats->free_bytes += padding;
+    }
   stats->control_bytes += n_heads * sizeof (BlockHead);
 }
