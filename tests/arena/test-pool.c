@@ -711,6 +711,29 @@ test_reserve_near_limit (void)
         }
 }
 
+/* What was reserved comes from what the pool holds: blocks and tables. */
+static void
+test_reserve_holds (void)
+{
+  for (size_t bytes = 8; bytes < 2000; bytes += bytes / 3)
+    for (size_t n = 1; n < 3000; n = 2 * n + 1)
+      for (size_t n_before = 0; n_before <= n; n_before += n / 2 + 1)
+        {
+          SlicePool *pool = slice_pool_new_plain (bytes);
+          SliceArenaStats before, after;
+          for (size_t i = 0; i < n_before; i++)
+            g_assert_nonnull (slice_pool_alloc (pool));
+          g_assert_true (slice_pool_reserve (pool, n));
+          slice_pool_get_stats (pool, &before);
+          for (size_t i = 0; i < n; i++)
+            g_assert_nonnull (slice_pool_alloc (pool));
+          slice_pool_get_stats (pool, &after);
+          g_assert_cmpuint (before.held_bytes, ==, after.held_bytes);
+          g_assert_cmpuint (before.n_requests, ==, after.n_requests);
+          slice_pool_destroy (pool);
+        }
+}
+
 /* --- rows ---------------------------------------------------------------- */
 
 static int
@@ -987,6 +1010,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/reserve", test_reserve);
   g_test_add_func ("/slice/pool/reserve-fails", test_reserve_fails);
   g_test_add_func ("/slice/pool/reserve-near-limit", test_reserve_near_limit);
+  g_test_add_func ("/slice/pool/reserve-holds", test_reserve_holds);
   g_test_add_func ("/slice/pool/rows", test_rows);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/pool/misuse/twice-downwards",

@@ -152,6 +152,19 @@ stack_grow (SlicePool *pool)
   return true;
 }
 
+bool
+sli_pool_plain_reserve (SlicePool *pool, size_t n)
+{
+  size_t n_left = (size_t) (pool->cut_end - pool->cut_at) / pool->chunk_bytes;
+  bool stays_embedded = pool->chain.n_used == 0 && n <= n_left;
+  if (pool->stack_capacity != 0 || n == 0 || stays_embedded)
+    return true;
+  if (!stack_grow (pool))
+    return false;
+  plain_set_limit (pool);
+  return true;
+}
+
 /* Returns true if the stack may double.  From some size on, addresses go to
  * the bits instead, which take a 64th of the memory. */
 static bool

@@ -404,6 +404,8 @@ pool_reserve (SlicePool *pool, size_t n)
           if (pool->has_tracks
               && !sli_pool_tracks_reserve (pool, pool->chain.n_blocks + 1))
             break;
+          if (!pool->is_tracked && !sli_pool_plain_reserve (pool, n))
+            break;
           pool->keeps_blocks = true;
           return true;
         }

@@ -256,6 +256,8 @@ void sli_pool_plain_fini (SlicePool *pool);
 void sli_pool_plain_start_over (SlicePool *pool);
 void *sli_pool_plain_alloc (SlicePool *pool);
 void sli_pool_plain_free (SlicePool *pool, void *object);
+/* Allocates the stack, if the next n allocations would; false: no memory. */
+bool sli_pool_plain_reserve (SlicePool *pool, size_t n);
 /* Moves all free objects to the bits, and so finds all empty blocks. */
 void sli_pool_plain_trim (SlicePool *pool);
 /* Moves those back whose block got its bits for that, and frees these. */
