@@ -164,9 +164,11 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
 }
 
 /** Changes an object's size.  It stays in place if it shrinks, or if it is the
- * last object, allocated since the newest mark, and fits the block; otherwise
- * it is copied, and the copy is a new object.  (Under valgrind and the
- * sanitizers one that shrinks may be copied, too, so that they see its end.)
+ * last object of the current block (slice_linear_free_last()), was allocated
+ * since the newest mark, and fits that block; otherwise it is copied, and the
+ * copy is a new object.  An object with a dedicated block is copied if it
+ * grows.  (Under valgrind and the sanitizers one that shrinks may be copied,
+ * too, so that they see its end.)
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()
@@ -180,15 +182,23 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
 SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
                                      size_t old_size, size_t new_size);
 
-/** Frees the last object.
+/** Frees an object that is the last one of the current block, or the only one
+ * of the last block.
+ *
+ * The last object of the current block ends where the next one would begin:
+ * no object was added to the block after it, or all that were are freed and had
+ * no padding in front.  A large object with a dedicated block leaves the
+ * current block as it is; it is freed with its block if no other block was
+ * added since.
  *
  * @param linear  the arena; not NULL
  * @param object  NULL does nothing
  * @param size    the size it was allocated with
- * @return        true if it was the last object and was freed.  A large object
- *                with a dedicated block is the last one if no block was added
- *                since.  False, without effect, otherwise, if it was allocated
- *                before the newest mark, and while an object grows
+ * @return        true if it was such an object, allocated since the newest
+ *                mark, and was freed.  False, without effect, otherwise, and
+ *                while an object grows
+ *
+ * Threads: the arena's owner.  Cost: O(1); a dedicated block is returned.
  */
 SLICE_API bool slice_linear_free_last (SliceLinear *linear, void *object,
                                        size_t size);

@@ -1371,6 +1371,41 @@ test_misuse_handle (void)
   expect_error (306, "no live linear arena");
 }
 
+/* Which objects are last, as the header says. */
+static void
+test_last_of_block (void)
+{
+  SliceArenaOptions options = { .first_bytes = 4096 };
+  SliceLinear *linear = slice_linear_new (&options);
+  char *first = slice_linear_alloc (linear, 8);
+  char *second = slice_linear_alloc (linear, 8);
+  char *large = slice_linear_alloc (linear, 100000);
+  char *larger = slice_linear_alloc (linear, 200000);
+
+  /* of the current block, and of the last block */
+  g_assert_false (slice_linear_free_last (linear, first, 8));
+  g_assert_false (slice_linear_free_last (linear, large, 100000));
+  char *grown = slice_linear_resize (linear, larger, 200000, 200008);
+  g_assert_true (grown != larger);
+  g_assert_true (slice_linear_free_last (linear, grown, 200008));
+  g_assert_true (slice_linear_free_last (linear, larger, 200000));
+  g_assert_true (slice_linear_free_last (linear, second, 8));
+  g_assert_true (slice_linear_resize (linear, first, 8, 80) == first);
+  g_assert_true (slice_linear_free_last (linear, large, 100000));
+
+  /* padding stays */
+  char *padded = slice_linear_alloc_aligned (linear, 1024, 8);
+  g_assert_true (slice_linear_free_last (linear, padded, 8));
+  g_assert_false (slice_linear_free_last (linear, first, 80));
+
+  /* the newest mark */
+  char *old = slice_linear_alloc (linear, 8);
+  slice_linear_mark (linear);
+  g_assert_false (slice_linear_free_last (linear, old, 8));
+  g_assert_true (slice_linear_resize (linear, old, 8, 80) != old);
+  slice_linear_destroy (linear);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1421,5 +1456,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/misuse/shrink", test_misuse_shrink);
   g_test_add_func ("/slice/linear/misuse/alignment", test_misuse_alignment);
   g_test_add_func ("/slice/linear/misuse/handle", test_misuse_handle);
+  g_test_add_func ("/slice/linear/last-of-block", test_last_of_block);
   return g_test_run ();
 }
