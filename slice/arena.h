@@ -262,8 +262,9 @@ SLICE_API void slice_source_destroy (const SliceSource *source);
  * next is a multiple of 8 and end of 16.  If the arena is checked, traced or
  * annotated, or an object grows in it, all three are the same multiple
  * of 16: the block looks full and nothing looks releasable, so that every call
- * takes the slow path.  An object that the inline code has started grows from
- * next, which is end, and low is NULL. */
+ * takes the slow path.  They are an address above all objects then, unless the
+ * inline code has started the object that grows: that starts at next, which is
+ * end.  So such an object is finished inline if it ends above next. */
 typedef struct
 {
   char *next;

@@ -297,8 +297,7 @@ SLICE_API void *slice_linear_finish_slow_v1 (SliceLinear *linear,
        : (size) - 1 < (size_t) ((end) - (start)))
 
 /** Not for callers: starts a growing object at the end of the current block, if
- * that has space for `size` bytes; else NULL.  The block looks full then, and
- * `low` is NULL. */
+ * that has space for `size` bytes; else NULL.  The block looks full then. */
 SLICE_ARENA_INLINE char *slice_linear_begin_v1 (SliceBumpV1 *bump,
                                                 size_t size);
 SLICE_ARENA_INLINE char *
@@ -315,7 +314,6 @@ slice_linear_begin_v1 (SliceBumpV1 *bump, size_t size)
       bump->growing_end = bump->end;
       bump->next = start;
       bump->end = start;
-      bump->low = NULL;
       if (start == NULL)
         __builtin_unreachable ();
       return start;
@@ -368,9 +366,14 @@ slice_linear_grow_char (SliceLinear *linear, char c)
           char copy = c; /* only this one is in memory */
           return slice_linear_grow_slow_v1 (linear, 1, &copy);
         }
+      bump->growing = place;
     }
+  /* The compiler can't know that the character does not change `growing', nor
+   * that the assembler code does not.  So it adds to it in memory, which is
+   * shorter than to store the sum. */
   *place = c;
-  bump->growing = place + 1;
+  bump->growing++;
+  __asm__ ("" : "+m"(bump->growing));
   return true;
 }
 
@@ -396,15 +399,14 @@ slice_linear_finish (SliceLinear *linear, size_t *size)
 {
   SliceBumpV1 *bump = (SliceBumpV1 *) linear;
   char *object = bump->next;
-  /* Of an arena that has ended both may be 0. */
-  if (SLICE_LIKELY (bump->low == NULL && bump->growing != object))
+  char *end = bump->growing;
+  /* NULL if no object grows.  Of an arena that has ended both may be 0. */
+  if (SLICE_LIKELY ((uintptr_t) end > (uintptr_t) object))
     {
-      char *end = bump->growing;
       if (size != NULL)
         *size = (size_t) (end - object);
       bump->next = (char *) (((uintptr_t) end + 7) & ~(uintptr_t) 7);
       bump->end = bump->growing_end;
-      bump->low = (char *) bump;
       bump->growing = NULL;
       bump->growing_end = NULL;
       return object;

@@ -3,8 +3,8 @@
  * Layer: arena: above the chain of blocks, below linear and stack.
  *
  *   shown to the inline code:          hidden from it:
- *     head.next  the next object         head.next, .end, .low  the control
- *     head.end   end of the block                               block itself
+ *     head.next  the next object         head.next, .end, .low  the address
+ *     head.end   end of the block                               below
  *     at         unused                  at      the next object
  *
  * To the inline code a hidden arena has neither free bytes nor an object to
@@ -94,6 +94,11 @@ sli_bump_show (Bump *bump, char *at, char *end)
   bump->head.low = (char *) bump;
 }
 
+/* What the inline code sees of a hidden arena: above all objects, so that none
+ * looks like one that it may finish, and not so high that the sum of this and
+ * a small size overflows. */
+#define BUMP_HIDDEN ((char *) (UINTPTR_MAX - 8191))
+
 /* Hides the current block from the inline code, and shows it again. */
 static inline void
 sli_bump_hide (Bump *bump)
@@ -101,9 +106,9 @@ sli_bump_hide (Bump *bump)
   if (!bump->is_hidden)
     bump->at = bump->head.next;
   bump->is_hidden = true;
-  bump->head.next = (char *) bump;
-  bump->head.end = (char *) bump;
-  bump->head.low = (char *) bump;
+  bump->head.next = BUMP_HIDDEN;
+  bump->head.end = BUMP_HIDDEN;
+  bump->head.low = BUMP_HIDDEN;
 }
 void sli_bump_unhide (Bump *bump);
 

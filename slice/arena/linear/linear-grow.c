@@ -184,7 +184,7 @@ slice_linear_growing (const SliceLinear *linear, size_t *size)
 {
   grow_require (linear);
   const Bump *bump = &linear->bump;
-  bool grows = linear->is_growing || bump->head.low == NULL;
+  bool grows = linear->is_growing || linear_grows_inline (linear);
   char *start = sli_bump_at (bump);
   bool is_there = grows && bump->current != BLOCK_NONE;
   if (size != NULL)

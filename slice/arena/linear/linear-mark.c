@@ -249,7 +249,7 @@ linear_is_fresh (const SliceLinear *linear)
   return bump->chain.n_used == 1 && bump->current == 0
          && bump->left_bytes == 0 && sli_bump_at (bump) == sli_bump_start (bump)
          && linear->stamp == linear->first && !linear->is_growing
-         && bump->head.low != NULL;
+         && !linear_grows_inline (linear);
 }
 
 size_t

@@ -33,7 +33,7 @@ enum
 void
 sli_arena_linear_require_still (const SliceLinear *linear)
 {
-  if (linear->is_growing || linear->bump.head.low == NULL)
+  if (linear->is_growing || linear_grows_inline (linear))
     sli_diag_abort (
         ARENA_MISUSE_GROWING,
         "linear arena %p: used while an object grows in it",

@@ -44,6 +44,14 @@ linear_checked (const SliceLinear *linear)
   return (SliceLinear *) (uintptr_t) linear;
 }
 
+/* Returns true if the inline code has started an object, which grows. */
+static inline bool
+linear_grows_inline (const SliceLinear *linear)
+{
+  const SliceBumpV1 *head = &linear->bump.head;
+  return (uintptr_t) head->growing > (uintptr_t) head->next;
+}
+
 /* Hides an arena in which the inline code has started an object. */
 void sli_arena_linear_hide_growing (SliceLinear *linear);
 
@@ -52,7 +60,7 @@ void sli_arena_linear_hide_growing (SliceLinear *linear);
 static inline bool
 linear_grows (SliceLinear *linear)
 {
-  if (linear->bump.head.low == NULL)
+  if (linear_grows_inline (linear))
     sli_arena_linear_hide_growing (linear);
   return linear->is_growing;
 }
