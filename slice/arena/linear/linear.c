@@ -225,10 +225,15 @@ linear_add_beyond (SliceLinear *linear, size_t alignment, size_t size)
                 + (alignment > 16 ? alignment : 0);
   if (linear_wants_dedicated (&bump->chain, need))
     return linear_add_dedicated (linear, alignment, size, need);
-  if (!sli_chain_push_sized (&bump->chain, need,
-                             linear_next_bytes (&bump->chain, need)))
+  size_t next = linear_next_bytes (&bump->chain, need);
+  if (next > SLICE_BLOCK_BYTES_MAX
+      && bump->current == (int32_t) bump->chain.n_used - 1
+      && sli_chain_extend_last (&bump->chain, next > need ? next : need))
+    sli_bump_enter (bump, bump->current, sli_bump_at (bump));
+  else if (sli_chain_push_sized (&bump->chain, need, next))
+    linear_resume (linear);
+  else
     return NULL;
-  linear_resume (linear);
   return sli_bump_alloc (bump, alignment, size);
 }
 

@@ -109,6 +109,19 @@ sli_block_map (BlockChain *chain, size_t bytes, bool is_regular)
   return start;
 }
 
+bool
+sli_block_extend (BlockChain *chain, Block *block, size_t bytes)
+{
+  const char *end = block->start + sli_block_bytes (block);
+  if (bytes >= READY_BYTES_MIN || !sli_chain_may_hold (chain, bytes)
+      || !sli_shared_extend (end, bytes))
+    return false;
+  block->bytes_and_dedicated += bytes;
+  chain->held_bytes += bytes;
+  chain->n_requests++;
+  return true;
+}
+
 NOINLINE static void
 pages_unmap (const BlockChain *chain, char *start, size_t bytes)
 {

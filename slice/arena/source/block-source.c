@@ -293,6 +293,21 @@ sli_chain_join_last (BlockChain *chain)
 }
 
 bool
+sli_chain_extend_last (BlockChain *chain, size_t size)
+{
+  if (chain->source != NULL || chain->is_annotated || chain->n_used < 2
+      || chain->n_blocks != chain->n_used)
+    return false;
+  Block *last = &chain->table[chain->n_used - 1];
+  size = sli_chain_round (chain, size);
+  size_t bytes = sli_block_bytes (last) + size;
+  assert_here (!sli_chain_uses_slice (chain, size));
+  return !sli_block_is_dedicated (last) && block_is_joinable (last)
+         && bytes <= CAP_BYTES_DEFAULT && bytes <= chain->cap_bytes
+         && sli_block_extend (chain, last, size);
+}
+
+bool
 sli_chain_push_dedicated (BlockChain *chain, size_t bytes)
 {
   char *start = chain_map (chain, &bytes, false);

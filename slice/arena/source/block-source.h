@@ -103,6 +103,10 @@ sli_chain_may_hold (const BlockChain *chain, size_t bytes)
 char *sli_block_map (BlockChain *chain, size_t bytes, bool is_regular);
 void sli_block_unmap (BlockChain *chain, Block block);
 
+/* Makes a block of the shared spans larger, if the pages behind it are the next
+ * that a block would get. */
+bool sli_block_extend (BlockChain *chain, Block *block, size_t bytes);
+
 /* Allocates a table of new_bytes to replace one of old_bytes, and accounts for
  * the difference.  NULL if there is no memory or the limit forbids it. */
 void *sli_chain_table_alloc (BlockChain *chain, size_t old_bytes,
@@ -128,6 +132,11 @@ bool sli_chain_add_spare (BlockChain *chain, size_t size);
  * and together no larger than the cap.  An arena then has fewer blocks, and
  * loses no memory at their ends. */
 bool sli_chain_join_last (BlockChain *chain);
+
+/* The same in one step, for a block of `size' bytes that would be mapped now:
+ * the last used block becomes larger.  False if the block would lie elsewhere,
+ * or a spare one might be used.  size: too large for a slice. */
+bool sli_chain_extend_last (BlockChain *chain, size_t size);
 
 /* As sli_chain_push(), with a dedicated block of `bytes' bytes. */
 bool sli_chain_push_dedicated (BlockChain *chain, size_t bytes);

@@ -83,6 +83,12 @@ sli_shared_map_ready (size_t bytes)
   return pages;
 }
 
+bool
+sli_shared_extend (const char *end, size_t bytes)
+{
+  return sli_span_heap_extend (&shared, end, bytes / SPAN_PAGE_BYTES);
+}
+
 size_t
 slice_arena_trim (size_t keep_bytes)
 {

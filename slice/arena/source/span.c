@@ -171,15 +171,10 @@ span_note_use (Span *span, size_t page, size_t n, size_t *n_ready)
     span->first_bare = end;
 }
 
-static char *
-span_alloc (SpanHeap *heap, Span *span, size_t n, size_t alignment,
-            size_t *n_ready)
+/* Takes n free pages. */
+static void
+span_take (SpanHeap *heap, Span *span, size_t page, size_t n, size_t *n_ready)
 {
-  if (span->n_free < n)
-    return NULL;
-  size_t page = span_find (span, n, alignment);
-  if (page == span->n_pages)
-    return NULL;
   if (span->n_free == span->n_pages)
     heap->empty_bytes -= span_bytes (span);
   assert_here (page + n <= span->n_pages && span->open_link != NULL);
@@ -190,6 +185,18 @@ span_alloc (SpanHeap *heap, Span *span, size_t n, size_t alignment,
   if (span->n_free == 0)
     span_close (span);
   span_note_use (span, page, n, n_ready);
+}
+
+static char *
+span_alloc (SpanHeap *heap, Span *span, size_t n, size_t alignment,
+            size_t *n_ready)
+{
+  if (span->n_free < n)
+    return NULL;
+  size_t page = span_find (span, n, alignment);
+  if (page == span->n_pages)
+    return NULL;
+  span_take (heap, span, page, n, n_ready);
   return span->start + page * SPAN_PAGE_BYTES;
 }
 
@@ -457,6 +464,22 @@ sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
   while (pages == NULL && heap_grow (heap))
     pages = heap_alloc (heap, n, alignment, n_ready);
   return pages;
+}
+
+bool
+sli_span_heap_extend (SpanHeap *heap, const char *end, size_t n)
+{
+  pthread_mutex_lock (&heap->lock);
+  Span *span = heap->open;
+  size_t page = 0;
+  if (span != NULL)
+    page = ((uintptr_t) end - (uintptr_t) span->start) / SPAN_PAGE_BYTES;
+  bool fits = span != NULL && span_next (span, span->first_free, false) == page
+              && span_next (span, page, true) - page >= n;
+  if (fits)
+    span_take (heap, span, page, n, NULL);
+  pthread_mutex_unlock (&heap->lock);
+  return fits;
 }
 
 static void *

@@ -73,6 +73,10 @@ void sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
 char *sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
                            size_t *n_ready);
 
+/* Allocates the n pages from `end' on if sli_span_heap_alloc() would return
+ * these. */
+bool sli_span_heap_extend (SpanHeap *heap, const char *end, size_t n);
+
 /* Returns empty spans beyond `keep_bytes'; the result is their size. */
 size_t sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes);
 
@@ -109,5 +113,9 @@ const SliceSource *sli_shared_source (void);
 /* Maps pages of it that will all be written to soon, at most
  * SPAN_READY_BYTES_MAX.  They get their memory in one call. */
 void *sli_shared_map_ready (size_t bytes);
+
+/* Maps the pages from `end' on, if these are the next that a call for `bytes'
+ * bytes would map. */
+bool sli_shared_extend (const char *end, size_t bytes);
 
 #endif
