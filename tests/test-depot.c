@@ -674,7 +674,7 @@ test_shuffled (void)
     bool is_mixed, is_shuffled;
   } cases[] = { { 1, false, false }, { 1, true, true },     { 2, false, false },
                 { 2, true, true },     { (size_t) -2, true, true },
-                { 8, true, false },    { 100, true, false },
+                { 40, true, false },   { 100, true, false },
                 { (size_t) -1, false, false } };
   Magazine *magazine;
 

@@ -114,6 +114,70 @@ test_random_after_swap (void)
   g_assert_cmpuint (n_top, <, ROUNDS);
 }
 
+/* --- trees --- */
+
+typedef struct TestNode
+{
+  struct TestNode *left, *right;
+} TestNode;
+
+typedef struct
+{
+  uint64_t random;
+  const char *last;   /* the node that was made last */
+  unsigned n_next;    /* nodes that are behind the last one in memory */
+} TestTree;
+
+/* Makes a random tree of n nodes from the root down. */
+static TestNode *
+tree_new (TestTree *tree, unsigned n)
+{
+  TestNode *node = fast_alloc (CLASS);
+  unsigned n_left;
+
+  tree->n_next
+      += (const char *) node
+         == tree->last + sli_sizeclasses[CLASS].chunk_bytes;
+  tree->last = (const char *) node;
+  tree->random = tree->random * 6364136223846793005u + 1442695040888963407u;
+  n_left = (unsigned) ((tree->random >> 32) * n >> 32);
+  node->left = n_left > 0 ? tree_new (tree, n_left) : NULL;
+  node->right
+      = n - 1 > n_left ? tree_new (tree, n - 1 - n_left) : NULL;
+  return node;
+}
+
+/* Frees it from the leaves up. */
+static void
+tree_free (TestNode *node)
+{
+  if (node == NULL)
+    return;
+  tree_free (node->left);
+  tree_free (node->right);
+  fast_free (CLASS, node);
+}
+
+/* However many trees have been freed, the next one's nodes are in the order of
+ * their addresses, except those in the thread's two magazines and some where a
+ * slab ends. */
+static void
+test_trees_stay_in_order (void)
+{
+  enum { TREES = 8, NODES = 100000 };
+  TestTree tree = { .random = 1 };
+
+  begin ();
+  for (int i = 0; i < TREES; i++)
+    {
+      tree.n_next = 0;
+      tree_free (tree_new (&tree, NODES));
+      g_assert_cmpuint (tree.n_next, >, NODES / 100 * 98);
+    }
+  sli_magazine_trim (0);
+  g_assert_cmpuint (live_chunks (), ==, 0);
+}
+
 static void
 death_freed_twice (void)
 {
@@ -365,6 +429,8 @@ main (int argc, char **argv)
                   death_freed_twice_at_the_border);
   test_add_fresh ("/slice/magazine/thread-end-flushes",
                   test_thread_end_flushes);
+  test_add_fresh ("/slice/magazine/trees-stay-in-order",
+                  test_trees_stay_in_order);
   test_add_fresh ("/slice/magazine/detach-sleepers", test_detach_sleepers);
   test_add_fresh ("/slice/magazine/detach-workers", test_detach_workers);
   test_add_fresh ("/slice/magazine/no-key-left", test_no_key_left);

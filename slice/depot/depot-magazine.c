@@ -25,11 +25,13 @@ enum
   FRAGMENTED_TIMES = 4,
   STRETCH_SHIFT = 14,
   /* Of so many pairs of rounds most must be near each other, that is, by a few
-   * chunks, but some of these no neighbours, and some in each direction. */
-  SHUFFLED_SAMPLES = 16,
-  SHUFFLED_NEAR = 12,
-  SHUFFLED_NEAR_CHUNKS = 8,
-  SHUFFLED_APART = 4,
+   * dozen chunks, but some of these no neighbours, and some in each direction.
+   * With half as many samples, one of ten magazines of a tree looks ordered by
+   * chance, and with nearer ones more do, the more trees there have been. */
+  SHUFFLED_SAMPLES = 32,
+  SHUFFLED_NEAR = 22,
+  SHUFFLED_NEAR_CHUNKS = 32,
+  SHUFFLED_APART = 5,
   /* Smaller magazines are not worth a look. */
   SHUFFLED_ROUNDS_MIN = 48
 };
@@ -220,6 +222,8 @@ sli_depot_is_shuffled (const Magazine *magazine)
         return false;
       n_near += is_near;
       n_neighbours += step == chunk_bytes || step == -chunk_bytes;
+      if (n_neighbours > SHUFFLED_SAMPLES - SHUFFLED_APART)
+        return false;
       n_up += step < near_bytes;
     }
   return n_near - n_neighbours >= SHUFFLED_APART
