@@ -218,6 +218,8 @@ typedef struct
   bool is_blind; /* there, it looks at nothing */
   bool is_case;  /* takes no pointer, NULL is handed */
   bool is_below; /* there, it takes what points to itself for a root */
+  bool needs_node;   /* besides, a node of the program's */
+  bool needs_slices; /* besides, an arena */
 } Function;
 
 /* A function's row: its name in `functions' and the call. */
@@ -458,7 +460,9 @@ CALL (gc_get_context_of_node, (ralloc_gc_get_context (node), p))
 #define NODE(id, null) { #id, id, null, .is_quick = false }
 #define QUICK(id, null) { #id, id, null, .is_quick = true }
 #define BLIND(id) { #id, id, 0, .is_blind = true }
-#define BELOW(id) { #id, id, 0, .is_below = true }
+#define BELOW(id) { #id, id, 0, .is_below = true, .needs_node = true }
+#define PAIR(id, null) { #id, id, null, .needs_node = true }
+#define ARENA(id) { #id, id, 0, .is_quick = true, .needs_slices = true }
 #define CASE(id, number) { #id, id, number, .is_case = true }
 
 static const Function functions[]
@@ -471,22 +475,22 @@ static const Function functions[]
         NODE (linear_context, 0), NODE (linear_opts, 0),
         NODE (linear_parent, 0), NODE (linear_zparent, 0),
         CONTEXT (gc_context), CONTEXT (new_linear), CONTEXT (new_stack),
-        CONTEXT (new_pool), CONTEXT (new_tlsf), CONTEXT (export),
+        CONTEXT (new_pool), CONTEXT (new_tlsf), ARENA (export),
         NODE (re, 0), NODE (rez, 0), NODE (re_array, 0), NODE (rez_array, 0),
         NODE (free_, 0), NODE (try_free, 0), NODE (free_children, 0),
         NODE (steal, 0), NODE (steal_root, 0), BELOW (steal_to),
-        NODE (try_steal, 0), NODE (try_steal_to, 0), NODE (adopt, 0),
-        NODE (adopt_roots, 0), NODE (adopt_to, 0), QUICK (parent, 0),
+        NODE (try_steal, 0), PAIR (try_steal_to, 0), NODE (adopt, 0),
+        NODE (adopt_roots, 0), PAIR (adopt_to, 0), QUICK (parent, 0),
         NODE (set_destructor, 210), NODE (clear_destructor, 0),
         NODE (try_set_destructor, 210), NODE (set_refusing, 210),
         NODE (total_size, 0), NODE (total_nodes, 0), NODE (usable_size, 0),
-        NODE (is_ancestor, 0), NODE (is_ancestor_of, 0),
+        PAIR (is_ancestor, 0), PAIR (is_ancestor_of, 0),
         NODE (print_info, 0), NODE (print_summary, 0), NODE (report, 0),
         NODE (report_json, 0), NODE (set_name, 210),
         NODE (set_name_const, 210), NODE (get_name, 0),
         NODE (find_parent, 0), NODE (check_name, 0),
-        NODE (check_name_abort, 208), NODE (reference, 210),
-        NODE (reference_of, 210), NODE (unlink_, 0), NODE (unlink_of, 0),
+        NODE (check_name_abort, 208), PAIR (reference, 210),
+        PAIR (reference_of, 210), NODE (unlink_, 0), PAIR (unlink_of, 0),
         NODE (reference_count, 0), NODE (set_limit, 210),
         NODE (lift_limit, 210), NODE (limit_used, 0),
         BLIND (mark_place), NODE (strcat_, 210), NODE (strncat_, 210),
@@ -506,7 +510,7 @@ static const Function functions[]
         QUICK (gc_alloc, 210), QUICK (gc_alloc_slow, 210),
         QUICK (gc_zalloc, 210), QUICK (gc_mark_in, 210),
         NODE (gc_start, 210), NODE (gc_end, 210), NODE (gc_free, 0),
-        NODE (gc_get_context, 210), NODE (gc_mark, 0),
+        NODE (gc_get_context, 210), PAIR (gc_mark, 0),
         CASE (free_in_linear, 202), CASE (free_zero_in_linear, 202),
         CASE (free_string_in_linear, 202), CASE (steal_in_linear, 202),
         CASE (alloc_below_in_linear, 202), CASE (free_second_in_linear, 202),
@@ -723,6 +727,108 @@ annotated_tool (void)
   in_mode ("force-pool=2", false);
 }
 
+/* --- a first call -------------------------------------------------------- */
+
+/* Pointers that there are before anything was allocated. */
+static const Kind early_kinds[] = { STATIC, HIGH };
+
+static void
+make_early_pointers (void)
+{
+  static _Alignas (16) char data[BYTES];
+  static char words[] = "text";
+
+  text = words;
+  bad[STATIC] = data + MIDDLE;
+  bad[HIGH] = (void *) (UINTPTR_MAX / 4 * 3 & ~(uintptr_t) 15);
+  sink = fopen ("/dev/null", "w");
+  g_assert_nonnull (sink);
+}
+
+/* Can the call be made while there is no node but the one that is none? */
+static bool
+is_tried_early (const Function *function, bool has_slices)
+{
+  return !function->is_case && !function->needs_node
+         && (has_slices || !function->needs_slices);
+}
+
+/* In a process of its own, which has made no call of the library before, or
+ * none of contexts. */
+static void
+try_early (const Function *function, Kind kind, bool has_slices, int *result)
+{
+  signal (SIGABRT, on_death);
+  signal (SIGSEGV, on_death);
+  dup2 (said[1], 2);
+  if (has_slices)
+    {
+      arena = slice_linear_new (NULL);
+      slice_free1 (24, slice_alloc (24));
+    }
+  *result = result_of (function, bad[kind]);
+  kill (getpid (), SIGKILL);
+}
+
+static unsigned
+try_each_early (const char *options, bool has_slices, int *result)
+{
+  unsigned n_wrong = 0;
+
+  for (unsigned i = 0; i < N_FUNCTIONS * G_N_ELEMENTS (early_kinds); i++)
+    {
+      const Function *function = &functions[i / G_N_ELEMENTS (early_kinds)];
+      Kind kind = early_kinds[i % G_N_ELEMENTS (early_kinds)];
+      pid_t child;
+
+      if (!is_tried_early (function, has_slices))
+        continue;
+      *result = UNSEEN;
+      child = fork ();
+      g_assert_cmpint (child, >=, 0);
+      if (child == 0)
+        try_early (function, kind, has_slices, result);
+      g_assert_cmpint (waitpid (child, NULL, 0), ==, child);
+      if (*result == kinds[kind].number)
+        continue;
+      g_printerr ("# %s (%s), first call%s, %s: %d, not %d\n",
+                  function->name, kinds[kind].name,
+                  has_slices ? " of contexts" : "", options, *result,
+                  kinds[kind].number);
+      n_wrong++;
+    }
+  return n_wrong;
+}
+
+/* Every function as the first one that the process calls: there, too, a
+ * checking mode looks at every context. */
+static void
+first_call (void)
+{
+  static const char *const options[]
+      = { "checked", "hardened", "debug", "checked:always-malloc" };
+  int *result = mmap (NULL, sizeof *result, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  unsigned n_wrong = 0;
+
+#ifdef __SANITIZE_ADDRESS__
+  g_test_skip ("the sanitizer reports it first");
+  return;
+#endif
+  g_assert_true (result != MAP_FAILED);
+  g_assert_cmpint (pipe (said), ==, 0);
+  for (unsigned i = 0; i < G_N_ELEMENTS (said); i++)
+    g_assert_cmpint (fcntl (said[i], F_SETFL, O_NONBLOCK), ==, 0);
+  make_early_pointers ();
+  for (unsigned i = 0; i < G_N_ELEMENTS (options); i++)
+    {
+      test_options (options[i]);
+      n_wrong += try_each_early (options[i], false, result);
+      n_wrong += try_each_early (options[i], true, result);
+    }
+  g_assert_cmpuint (n_wrong, ==, 0);
+}
+
 /* --- damaged links ------------------------------------------------------- */
 
 #ifdef SLICE_DEBUG_FULL
@@ -928,6 +1034,7 @@ main (int argc, char **argv)
    * --enable-debug=full follow every link. */
   if (!test_is_slow () && !HAS_VALIDATORS)
     {
+      test_add_fresh ("/slice/ralloc-bad-nodes/first-call", first_call);
       test_add_fresh ("/slice/ralloc-bad-nodes/links-checked", links_checked);
       test_add_fresh ("/slice/ralloc-bad-nodes/links-hardened",
                       links_hardened);

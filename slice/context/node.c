@@ -21,8 +21,7 @@ enum
   HEADER_PAGE_BYTES = 4096 /* the smallest page size of any system */
 };
 
-uint8_t sli_context_mode;
-static bool mode_decided;
+uint32_t sli_context_mode = MODE_UNDECIDED;
 
 CONTEXT_TEXT static bool
 option_is_on (SliceOption option)
@@ -37,7 +36,7 @@ option_is_on (SliceOption option)
 CONTEXT_TEXT static COLD bool
 mode_decide (void)
 {
-  uint8_t mode = 0;
+  uint32_t mode = 0, undecided = MODE_UNDECIDED;
   void *probe = slice_try_alloc (NODE_ALIGN);
   int64_t force_pool = 0;
 
@@ -63,19 +62,18 @@ mode_decide (void)
     mode |= MODE_BULK;
   if (trace_is_on ())
     mode |= MODE_TRACED;
-  if (LOAD_ACQUIRE (&mode_decided))
-    return true;
   sli_annotate_published (&sli_context_mode, sizeof sli_context_mode);
-  sli_annotate_published (&mode_decided, sizeof mode_decided);
-  STORE (&sli_context_mode, sli_context_mode | mode);
-  STORE_RELEASE (&mode_decided, true);
+  /* If another thread was first, roots may be tracked by now. */
+  __atomic_compare_exchange_n (&sli_context_mode, &undecided, mode, false,
+                               __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return true;
 }
 
 CONTEXT_TEXT bool
 sli_context_init (void)
 {
-  return LIKELY (LOAD_ACQUIRE (&mode_decided)) || mode_decide ();
+  return LIKELY ((LOAD_ACQUIRE (&sli_context_mode) & MODE_UNDECIDED) == 0)
+         || mode_decide ();
 }
 
 /* --- checking a pointer -------------------------------------------------- */
@@ -343,8 +341,11 @@ check_with_links (const void *payload, const char *operation)
 CONTEXT_TEXT Node *
 sli_context_check (const void *payload, const char *operation)
 {
-  if (LIKELY ((sli_context_mode & (MODE_TRAILING_HEADER | MODE_BULK)) == 0))
+  if (LIKELY ((sli_context_mode
+               & (MODE_TRAILING_HEADER | MODE_BULK | MODE_UNDECIDED))
+              == 0))
     return check_leading (payload, operation);
+  (void) sli_context_init ();
   return (sli_context_mode & MODE_TRAILING_HEADER) != 0
              ? check_trailing (payload, operation)
              : check_with_links (payload, operation);

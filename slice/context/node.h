@@ -38,13 +38,15 @@ enum
   MODE_TRACED = 16, /* hooks see every node; objects of linear and gc contexts
                        are nodes, too */
   MODE_SLACK = 32,  /* bytes behind a payload are checked: see slack.c */
-  MODE_REMEMBERED = 64 /* with MODE_TRAILING_HEADER: a checking mode remembers
-                          every node */
+  MODE_REMEMBERED = 64, /* with MODE_TRAILING_HEADER: a checking mode remembers
+                           every node */
+  MODE_UNDECIDED = 128  /* alone, until the first root or the first check of a
+                           pointer: the process has no nodes yet */
 };
 
 /* Any bit set sends every call out of its fast path.  (Declared hidden, so
  * that code compares it in memory, without the global offset table.) */
-extern uint8_t sli_context_mode __attribute__ ((visibility ("hidden")));
+extern uint32_t sli_context_mode __attribute__ ((visibility ("hidden")));
 
 /* The largest block that is certainly in a slab.  If canaries and red zones
  * take bytes of a chunk, the blocks of the last class are mallocs. */

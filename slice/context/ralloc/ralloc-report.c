@@ -116,7 +116,7 @@ ralloc_track_roots (bool on)
       sli_context_mode |= MODE_ROOTS;
       return;
     }
-  sli_context_mode &= (uint8_t) ~MODE_ROOTS;
+  sli_context_mode &= ~(uint32_t) MODE_ROOTS;
   roots_lock ();
   for (extension = roots.first; extension != NULL;
        extension = extension->root.next)

@@ -81,8 +81,8 @@ root_alloc (size_t size)
   void **top;
   Node *node;
 
-  if (UNLIKELY (!RALLOC_IS_INLINE_V1 (size) || !sli_context_init ()
-                || sli_context_mode != 0))
+  if (UNLIKELY (!RALLOC_IS_INLINE_V1 (size)
+                || LOAD_ACQUIRE (&sli_context_mode) != 0))
     return NULL;
   entry = RALLOC_ENTRY_V1 (thread, size);
   top = SLICE_LOAD (&entry->top);
