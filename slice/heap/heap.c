@@ -15,6 +15,7 @@
 #include "alloc/untraced.h"
 #include "magazine/magazine.h"
 #include "slab/slab.h"
+#include "checking/block-registry.h"
 #include "base/align.h"
 #include "base/diag.h"
 #include "base/option.h"
@@ -339,9 +340,21 @@ sli_heap_large_usable (const void *block)
   return larger_usable (block, heap.next->free_name);
 }
 
+/* The slices' largest blocks are mallocs, and so may be this heap's.  Where GLib
+ * uses malloc, it frees a g_slice block by free(): then it is no slice any
+ * more. */
+static COLD void
+slice_forget (const void *block, const char *operation, const void *site)
+{
+  if (sli_block_check_size (block) == SIZE_MAX)
+    return;
+  sli_checking_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
+  sli_dispatch_count_malloc_free ();
+}
+
 /* Frees a block that is in no slab. */
 static NOINLINE void
-free_other (void *block, const char *operation)
+free_other (void *block, const char *operation, const void *site)
 {
   HeapRun *run = NULL;
   char *start;
@@ -353,6 +366,8 @@ free_other (void *block, const char *operation)
   if (!LOAD_ACQUIRE (&heap.ready) && LOAD (&heap.beginning))
     return;
   heap_make_ready ();
+  if (UNLIKELY (sli_dispatch.registers))
+    slice_forget (block, operation, site);
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
     {
       heap.next->free (block);
@@ -400,7 +415,7 @@ free_slow (void *block, const char *operation, const void *site)
   if (class_index != 0)
     free_small (class_index, block, operation, site);
   else
-    free_other (block, operation);
+    free_other (block, operation, site);
   errno = error;
 }
 

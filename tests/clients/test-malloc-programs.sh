@@ -410,6 +410,32 @@ if test -x "$top_builddir/tests/clients/border"; then
 $mode}" '^ended with 0$' "$(cat "$said"; echo "ended with $code")"
   done
 fi
+
+# One slice-run within the other, as the manual says: both are preloaded.
+nested () # options of the outer one, of the inner one, program...
+(
+  outer=$1
+  inner=$2
+  shift 2
+  unset SLICE_RUN_PRELOAD
+  sh "$slice_run" $outer sh "$slice_run" $inner "$@"
+)
+for order in "--malloc " " --malloc"; do
+  outer=${order% *}
+  inner=${order#* }
+  expect_found "slice-run $outer slice-run $inner: both are preloaded" '^2$' \
+    "$(nested "$outer" "$inner" printenv LD_PRELOAD | tr : '\n' \
+      | grep -c 'slice-gslice\.so$\|slice-malloc\.so$')"
+  test -x "$top_builddir/tests/clients/border" || continue
+  for mode in "" checked hardened; do
+    code=0
+    SLICE_OPTIONS=$mode nested "$outer" "$inner" \
+      "$top_builddir/tests/clients/border" 2000 > "$said" 2>&1 || code=$?
+    expect_found "slice-run $outer slice-run $inner: blocks cross the border\
+${mode:+, $mode}" '^ended with 0$' "$(cat "$said"; echo "ended with $code")"
+  done
+done
+
 SLICE_RUN_PRELOAD=$libslice:$dropin
 for program in tests/test-ralloc-free tests/test-ralloc-string \
     tests/arena/test-linear; do
