@@ -350,7 +350,7 @@ many (gc_ctx *ctx)
 }
 END
   for version in 22.3 26.1; do
-    said=$(includes="-I$top_srcdir/slice/dropin/mesa-$version $includes"
+    said=$(includes="-I$top_srcdir/slice/dropin/ralloc/mesa-$version $includes"
            each_way "$1" c "$c_standards" "$temporary/mesa.c")
     expect_none "$1: Mesa $version's header" "$said"
   done
@@ -378,7 +378,7 @@ Item *item_new (void *ctx) { return new (linear_context (ctx)) Item; }
 #endif
 END
   for version in 22.3 26.1; do
-    said=$(includes="-I$top_srcdir/slice/dropin/mesa-$version $includes"
+    said=$(includes="-I$top_srcdir/slice/dropin/ralloc/mesa-$version $includes"
            each_way "$1" c++ "$cxx_standards" "$temporary/mesa.cc")
     expect_none "$1: Mesa $version's header in C++" "$said"
   done

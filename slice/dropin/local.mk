@@ -7,7 +7,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-include slice/dropin/mesa-ralloc.mk
+include slice/dropin/ralloc/local.mk
 if WITH_SHARED
 lib_LTLIBRARIES += %D%/libslice-gslice.la
 bin_SCRIPTS += %D%/slice-run
@@ -16,12 +16,12 @@ else
 EXTRA_DIST += docs/man/slice-run.1
 endif
 %C%_libslice_gslice_la_SOURCES = \
-	%D%/foreign.c \
-	%D%/foreign.h \
-	%D%/gslice.c \
-	%D%/gslice-calls.h \
-	%D%/gslice-config.c \
-	%D%/gslice-config.h \
+	%D%/gslice/foreign.c \
+	%D%/gslice/foreign.h \
+	%D%/gslice/gslice.c \
+	%D%/gslice/gslice-calls.h \
+	%D%/gslice/gslice-config.c \
+	%D%/gslice/gslice-config.h \
 	slice/port/os-linux.c \
 	slice/port/tool.c
 # The compiler must not treat its free() like the C library's.
@@ -46,14 +46,14 @@ if WITH_SHARED
 lib_LTLIBRARIES += %D%/libslice-malloc.la
 endif
 %C%_libslice_malloc_la_SOURCES = \
-	%D%/malloc.c \
-	%D%/malloc-calls.h \
-	%D%/malloc-delete.c \
-	%D%/malloc-info.c \
-	%D%/malloc-new.c \
-	%D%/malloc-new.h \
-	%D%/malloc-next.c \
-	%D%/malloc-next.h
+	%D%/malloc/malloc.c \
+	%D%/malloc/malloc-calls.h \
+	%D%/malloc/malloc-delete.c \
+	%D%/malloc/malloc-info.c \
+	%D%/malloc/malloc-new.c \
+	%D%/malloc/malloc-new.h \
+	%D%/malloc/malloc-next.c \
+	%D%/malloc/malloc-next.h
 # The compiler must not know what these functions do, or it would make calloc()
 # of malloc() and memset().
 %C%_libslice_malloc_la_CFLAGS = \
@@ -94,11 +94,11 @@ advice_sources = \
 	%D%/advice/advice-sites.h \
 	%D%/advice/advice-start.c \
 	%D%/advice/advice-start.h \
-	%D%/malloc-calls.h \
-	%D%/malloc-delete.c \
-	%D%/malloc-new.h \
-	%D%/malloc-next.c \
-	%D%/malloc-next.h
+	%D%/malloc/malloc-calls.h \
+	%D%/malloc/malloc-delete.c \
+	%D%/malloc/malloc-new.h \
+	%D%/malloc/malloc-next.c \
+	%D%/malloc/malloc-next.h
 %C%_libslice_advice_la_SOURCES = \
 	$(advice_sources) \
 	%D%/advice/advice-chunks.c \
@@ -147,5 +147,5 @@ gsliceinclude_HEADERS = slice/gslice.h
 	&& chmod a+x,a-w $@.tmp && mv $@.tmp $@
 
 # foreign-none.c: for a libglib that is built with gslice.c (tests/clients).
-EXTRA_DIST += %D%/slice-run.in %D%/foreign-none.c
+EXTRA_DIST += %D%/slice-run.in %D%/gslice/foreign-none.c
 CLEANFILES += %D%/slice-run

@@ -33,31 +33,31 @@ endif
 	%D%/trace/apply/apply.h \
 	%D%/trace/apply/apply-paths.c \
 	%D%/trace/apply/apply-regions.c \
-	%D%/trace/command/advice.c \
-	%D%/trace/command/advice.h \
-	%D%/trace/command/advice-write.c \
+	%D%/trace/command/advise/advice.c \
+	%D%/trace/command/advise/advice.h \
+	%D%/trace/command/advise/advice-write.c \
 	%D%/trace/command/command-line.c \
 	%D%/trace/command/command-line.h \
-	%D%/trace/command/command-advise.c \
-	%D%/trace/command/command-apply.c \
-	%D%/trace/command/command-compare.c \
-	%D%/trace/command/command-diff.c \
-	%D%/trace/command/command-dump.c \
-	%D%/trace/command/command-export.c \
-	%D%/trace/command/command-patterns.c \
-	%D%/trace/command/command-pins.c \
-	%D%/trace/command/command-predict.c \
-	%D%/trace/command/command-record.c \
-	%D%/trace/command/command-replay.c \
-	%D%/trace/command/command-report.c \
+	%D%/trace/command/advise/command-advise.c \
+	%D%/trace/command/advise/command-apply.c \
+	%D%/trace/command/measure/command-compare.c \
+	%D%/trace/command/show/command-diff.c \
+	%D%/trace/command/show/command-dump.c \
+	%D%/trace/command/show/command-export.c \
+	%D%/trace/command/show/command-patterns.c \
+	%D%/trace/command/show/command-pins.c \
+	%D%/trace/command/measure/command-predict.c \
+	%D%/trace/command/record/command-record.c \
+	%D%/trace/command/measure/command-replay.c \
+	%D%/trace/command/show/command-report.c \
 	%D%/trace/command/command-run.c \
-	%D%/trace/command/command-time.c \
+	%D%/trace/command/measure/command-time.c \
 	%D%/trace/command/commands.h \
-	%D%/trace/command/record-parts.h \
-	%D%/trace/command/replay-parts.h \
-	%D%/trace/command/replay-site.c \
-	%D%/trace/command/record-place.c \
-	%D%/trace/command/record-plain.c \
+	%D%/trace/command/record/record-parts.h \
+	%D%/trace/command/measure/replay-parts.h \
+	%D%/trace/command/measure/replay-site.c \
+	%D%/trace/command/record/record-place.c \
+	%D%/trace/command/record/record-plain.c \
 	%D%/trace/command/stage-process.c \
 	%D%/trace/command/stage-process.h \
 	%D%/trace/common/json.c \

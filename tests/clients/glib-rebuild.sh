@@ -2,7 +2,7 @@
 # glib-rebuild.sh - Debian's GLib 2.74 on our slices, and its own test suite
 #
 # Fetches the source package, builds it as it is and runs its suite; then
-# replaces glib/gslice.c by the drop-in (slice/dropin/, with foreign-none.c),
+# replaces glib/gslice.c by the drop-in (slice/dropin/gslice, with foreign-none.c),
 # links libglib to libslice and runs the suite again.  Passes if every test
 # that passed before passes now.  Half an hour on two cores; what was built
 # stays in GLIB_REBUILD_DIR for the next time, and programs can be run on it
@@ -59,9 +59,9 @@ use_slice ()
   dropin=$source/glib/slice-dropin
   rm -rf "$dropin"
   mkdir -p "$dropin/port" "$dropin/include/slice"
-  cp "$top_srcdir"/slice/dropin/gslice*.[ch] \
-    "$top_srcdir"/slice/dropin/foreign.h \
-    "$top_srcdir"/slice/dropin/foreign-none.c "$dropin"
+  cp "$top_srcdir"/slice/dropin/gslice/gslice*.[ch] \
+    "$top_srcdir"/slice/dropin/gslice/foreign.h \
+    "$top_srcdir"/slice/dropin/gslice/foreign-none.c "$dropin"
   cp "$top_srcdir/slice/port/compiler.h" "$top_srcdir/slice/port/os.h" "$dropin/port"
   # It looks for its neighbour where our own build has it.
   sed 's,"os\.h","port/os.h",' "$top_srcdir/slice/port/tool.c" \

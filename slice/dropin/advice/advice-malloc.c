@@ -12,7 +12,7 @@
 #include "config.h"
 
 #include "dropin/advice/advice-start.h"
-#include "dropin/malloc-calls.h"
+#include "dropin/malloc/malloc-calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -11,8 +11,8 @@
 #include "config.h"
 
 #include "dropin/advice/advice-start.h"
-#include "dropin/malloc-calls.h"
-#include "dropin/malloc-new.h"
+#include "dropin/malloc/malloc-calls.h"
+#include "dropin/malloc/malloc-new.h"
 
 #include <stdlib.h>
 

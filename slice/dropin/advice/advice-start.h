@@ -7,7 +7,7 @@
 
 #include "dropin/advice/advice-region.h"
 #include "dropin/advice/advice-sites.h"
-#include "dropin/malloc-next.h"
+#include "dropin/malloc/malloc-next.h"
 
 #include <slice/address.h>
 #include <slice/heap.h>

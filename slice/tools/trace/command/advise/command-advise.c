@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: MIT
  */
 #include "advice.h"
-#include "command-line.h"
-#include "commands.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
 #include "tools/trace/common/origin.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"

@@ -8,7 +8,7 @@
 #ifndef SLI_TRACE_COMMAND_REPLAY_PARTS_H
 #define SLI_TRACE_COMMAND_REPLAY_PARTS_H
 
-#include "command-line.h"
+#include "tools/trace/command/command-line.h"
 #include "tools/trace/common/json.h"
 #include "tools/trace/replay/replay.h"
 

@@ -2,8 +2,8 @@
  *
  * Tools.  Design: chapter 15.  SPDX-License-Identifier: MIT
  */
-#include "command-line.h"
-#include "commands.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
 #include "tools/trace/apply/apply.h"
 #include <stdlib.h>
 

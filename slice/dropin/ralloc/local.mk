@@ -1,4 +1,4 @@
-# slice/dropin/mesa-ralloc.mk - Mesa's ralloc: library and stand-in headers
+# slice/dropin/ralloc/local.mk - Mesa's ralloc: library and stand-in headers
 #
 # The library's symbols have versions, so it needs a linker that knows them;
 # link-time optimisation would lose them.
@@ -9,7 +9,7 @@
 if WITH_SHARED
 if HAVE_VERSION_SCRIPT
 lib_LTLIBRARIES += slice/libslice-ralloc.la
-slice_libslice_ralloc_la_SOURCES = slice/dropin/mesa-ralloc.c
+slice_libslice_ralloc_la_SOURCES = slice/dropin/ralloc/mesa-ralloc.c
 slice_libslice_ralloc_la_CFLAGS = $(slice_cflags) -fno-lto -fno-plt
 slice_libslice_ralloc_la_LIBADD = slice/libslice.la
 slice_libslice_ralloc_la_LDFLAGS = \
@@ -17,18 +17,18 @@ slice_libslice_ralloc_la_LDFLAGS = \
 	-shared \
 	-version-info $(SLICE_LT_VERSION) \
 	$(SLICE_LIB_LDFLAGS) \
-	-Wl,--version-script=$(top_srcdir)/slice/dropin/libslice-ralloc.map
+	-Wl,--version-script=$(top_srcdir)/slice/dropin/ralloc/libslice-ralloc.map
 EXTRA_slice_libslice_ralloc_la_DEPENDENCIES = \
-	slice/dropin/libslice-ralloc.map
+	slice/dropin/ralloc/libslice-ralloc.map
 endif
 endif
 
 # util/ralloc.h of a Mesa is a line about its version, and this.
 mesadir = $(pkgincludedir)
-mesa_HEADERS = slice/dropin/mesa-ralloc.h
+mesa_HEADERS = slice/dropin/ralloc/mesa-ralloc.h
 mesa223dir = $(pkgincludedir)/mesa-22.3/util
-mesa223_HEADERS = slice/dropin/mesa-22.3/util/ralloc.h
+mesa223_HEADERS = slice/dropin/ralloc/mesa-22.3/util/ralloc.h
 mesa261dir = $(pkgincludedir)/mesa-26.1/util
-mesa261_HEADERS = slice/dropin/mesa-26.1/util/ralloc.h
+mesa261_HEADERS = slice/dropin/ralloc/mesa-26.1/util/ralloc.h
 
-EXTRA_DIST += slice/dropin/libslice-ralloc.map
+EXTRA_DIST += slice/dropin/ralloc/libslice-ralloc.map

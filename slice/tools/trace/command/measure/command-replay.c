@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "commands.h"
+#include "tools/trace/command/commands.h"
 #include "replay-parts.h"
 #include "tools/trace/common/origin.h"
 #include "tools/trace/common/stage.h"

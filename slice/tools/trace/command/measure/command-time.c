@@ -3,9 +3,9 @@
  * Tools.  SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "command-line.h"
-#include "commands.h"
-#include "stage-process.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
+#include "tools/trace/command/stage-process.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
 #include <dirent.h>

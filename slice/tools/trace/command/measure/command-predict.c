@@ -7,8 +7,8 @@
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "command-line.h"
-#include "commands.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
 #include "tools/trace/common/stage.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/trial/trial.h"

@@ -2,8 +2,8 @@
  *
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
-#include "command-line.h"
-#include "commands.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
 #include "tools/trace/profile/profile-json.h"
 #include "tools/trace/common/tool.h"
 #include <regex.h>

@@ -7,8 +7,8 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "command-line.h"
-#include "commands.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
 #include "tools/trace/replay/replay.h"
 #include "tools/trace/replay/resample.h"
 #include "tools/trace/common/measure.h"

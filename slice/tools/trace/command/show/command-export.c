@@ -2,8 +2,8 @@
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
-#include "command-line.h"
-#include "commands.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/export/export.h"
 #include "tools/trace/format/operations.h"

@@ -8,8 +8,8 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "command-line.h"
-#include "commands.h"
+#include "tools/trace/command/command-line.h"
+#include "tools/trace/command/commands.h"
 #include "record-parts.h"
 #include "tools/trace/pack/pack.h"
 #include "tools/trace/pack/spool.h"
