@@ -17,6 +17,8 @@
 if WITH_TESTS
 check_LTLIBRARIES += %D%/libtest.la
 endif
+# A part of programs only: its objects are compiled once.
+%C%_libtest_la_LIBTOOLFLAGS = --tag=disable-shared
 %C%_libtest_la_SOURCES = %D%/testlib.c %D%/testlib.h \
 	%D%/testmagazine.h %D%/testprocessor.h %D%/teststats.h
 

@@ -7,6 +7,9 @@
 #
 # SPDX-License-Identifier: MIT
 
+# What is a shared library only: its objects are not compiled for a static one.
+shared_only = --tag=disable-static
+
 include slice/dropin/ralloc/local.mk
 if WITH_SHARED
 lib_LTLIBRARIES += %D%/libslice-gslice.la
@@ -29,6 +32,7 @@ endif
 	$(slice_cflags) \
 	$(SLICE_DROPIN_CFLAGS) \
 	-fno-builtin-free
+%C%_libslice_gslice_la_LIBTOOLFLAGS = $(shared_only)
 %C%_libslice_gslice_la_LIBADD = \
 	slice/libslice.la \
 	$(SLICE_THREAD_LIBS) \
@@ -60,6 +64,7 @@ endif
 	$(slice_cflags) \
 	$(SLICE_DROPIN_CFLAGS) \
 	-fno-builtin
+%C%_libslice_malloc_la_LIBTOOLFLAGS = $(shared_only)
 %C%_libslice_malloc_la_LIBADD = \
 	slice/libslice.la \
 	$(SLICE_THREAD_LIBS) \
@@ -74,12 +79,17 @@ endif
 	$(SLICE_LIB_LDFLAGS:-Wl,-Bsymbolic=)
 
 # libslice-advice is for LD_PRELOAD (slice-run --advice): it serves the calls of
-# some sites and passes all others on.
+# some sites and passes all others on.  slice-trace-trial is for slice-trace
+# predict: the same calls, with the arena of one site in place of regions.
 if WITH_SHARED
 lib_LTLIBRARIES += %D%/libslice-advice.la
+noinst_LTLIBRARIES += %D%/libadvice.la
+if WITH_TRACE
+pkglib_LTLIBRARIES += %D%/slice-trace-trial.la
 endif
-# What the drop-in and slice-trace-trial have in common.
-advice_sources = \
+endif
+# What both have in common.
+%C%_libadvice_la_SOURCES = \
 	%D%/advice/advice.h \
 	%D%/advice/advice-chunks.h \
 	%D%/advice/advice-file.c \
@@ -99,39 +109,37 @@ advice_sources = \
 	%D%/malloc/malloc-new.h \
 	%D%/malloc/malloc-next.c \
 	%D%/malloc/malloc-next.h
-%C%_libslice_advice_la_SOURCES = \
-	$(advice_sources) \
-	%D%/advice/advice-chunks.c \
-	%D%/advice/advice-region.c
-%C%_libslice_advice_la_CFLAGS = \
+advice_cflags = \
 	$(slice_cflags) \
 	$(SLICE_DROPIN_CFLAGS) \
 	-fno-builtin
-%C%_libslice_advice_la_LIBADD = \
+%C%_libadvice_la_CFLAGS = $(advice_cflags)
+%C%_libadvice_la_LIBTOOLFLAGS = $(shared_only)
+advice_libs = \
+	%D%/libadvice.la \
 	slice/libslice.la \
 	$(SLICE_THREAD_LIBS) \
 	$(SLICE_DL_LIBS)
-%C%_libslice_advice_la_LDFLAGS = \
+advice_ldflags = \
 	-no-undefined \
 	-avoid-version \
 	-shared \
 	$(SLICE_DROPIN_LDFLAGS) \
 	$(SLICE_LIB_LDFLAGS:-Wl,-Bsymbolic=)
 
-# slice-trace-trial is for slice-trace predict: the same calls, with the arena
-# of one site in place of regions.
-if WITH_SHARED
-if WITH_TRACE
-pkglib_LTLIBRARIES += %D%/slice-trace-trial.la
-endif
-endif
-%C%_slice_trace_trial_la_SOURCES = \
-	$(advice_sources) \
-	%D%/advice/advice-trial.c
-%C%_slice_trace_trial_la_CFLAGS = $(%C%_libslice_advice_la_CFLAGS)
-%C%_slice_trace_trial_la_LIBADD = $(%C%_libslice_advice_la_LIBADD)
-%C%_slice_trace_trial_la_LDFLAGS = -module \
-	$(%C%_libslice_advice_la_LDFLAGS)
+%C%_libslice_advice_la_SOURCES = \
+	%D%/advice/advice-chunks.c \
+	%D%/advice/advice-region.c
+%C%_libslice_advice_la_CFLAGS = $(advice_cflags)
+%C%_libslice_advice_la_LIBTOOLFLAGS = $(shared_only)
+%C%_libslice_advice_la_LIBADD = $(advice_libs)
+%C%_libslice_advice_la_LDFLAGS = $(advice_ldflags)
+
+%C%_slice_trace_trial_la_SOURCES = %D%/advice/advice-trial.c
+%C%_slice_trace_trial_la_CFLAGS = $(advice_cflags)
+%C%_slice_trace_trial_la_LIBTOOLFLAGS = $(shared_only)
+%C%_slice_trace_trial_la_LIBADD = $(advice_libs)
+%C%_slice_trace_trial_la_LDFLAGS = -module $(advice_ldflags)
 
 # It needs GLib's headers, so it is not among those that are checked alone.
 gsliceincludedir = $(pkgincludedir)

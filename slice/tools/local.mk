@@ -147,6 +147,8 @@ nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 %C%_libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSLICE_TRACE_LIBDIR='"$(pkglibdir)"'
 %C%_libtrace_la_CFLAGS = $(trace_cflags)
+# A part of programs only: its objects are compiled once.
+%C%_libtrace_la_LIBTOOLFLAGS = --tag=disable-shared
 %C%_libtrace_la_LIBADD = $(trace_libs)
 
 # The report's HTML and CSS, in the program.
@@ -191,6 +193,7 @@ CLEANFILES += %D%/trace/report/page-files.c
 	-ftls-model=initial-exec -fexceptions -fno-builtin
 %C%_slice_trace_record_la_LDFLAGS = -module -avoid-version -shared \
 	-Wl,-z,initfirst -Wl,-z,nodelete -Wl,-z,now
+%C%_slice_trace_record_la_LIBTOOLFLAGS = $(shared_only)
 %C%_slice_trace_record_la_LIBADD = $(SLICE_DL_LIBS) $(SLICE_THREAD_LIBS)
 
 pkginclude_HEADERS += slice/trace.h

@@ -7,7 +7,8 @@
 #
 # SPDX-License-Identifier: MIT
 
-check_LTLIBRARIES += %D%/libbench.la
+EXTRA_LTLIBRARIES += %D%/libbench.la
+CLEANFILES += %D%/libbench.la
 %C%_libbench_la_SOURCES = \
 	%D%/bench.c \
 	%D%/bench.h \
@@ -17,6 +18,7 @@ check_LTLIBRARIES += %D%/libbench.la
 	%D%/measure.c \
 	%D%/observe.c \
 	%D%/report.c
+%C%_libbench_la_LIBTOOLFLAGS = --tag=disable-shared
 %C%_libbench_la_LIBADD = -lm
 
 slice_bench_sources = \

@@ -11,6 +11,7 @@ if HAVE_VERSION_SCRIPT
 lib_LTLIBRARIES += slice/libslice-ralloc.la
 slice_libslice_ralloc_la_SOURCES = slice/dropin/ralloc/mesa-ralloc.c
 slice_libslice_ralloc_la_CFLAGS = $(slice_cflags) -fno-lto -fno-plt
+slice_libslice_ralloc_la_LIBTOOLFLAGS = $(shared_only)
 slice_libslice_ralloc_la_LIBADD = slice/libslice.la
 slice_libslice_ralloc_la_LDFLAGS = \
 	-no-undefined \
