@@ -3,9 +3,10 @@
 # language
 #
 # Without exceptions, no memory ends the program by the library's own words,
-# after the failure handler was asked.  With SLICE_TEST_MATRIX=1 the containers
-# (test-containers.cc) in C++11 to C++23 by each compiler, and with the
-# sanitizers; else the build's own program is all.
+# after the failure handler was asked.  In the second tier the containers
+# (test-containers.cc) with optimisation, which the build's own program goes
+# without; with SLICE_TEST_MATRIX=1 in C++11 to C++23 by each compiler, and with
+# the sanitizers.
 #
 # SPDX-License-Identifier: MIT
 
@@ -227,17 +228,27 @@ resource_without (SliceLinear *arena)
 #endif
 END
 
+# compile UNIT OBJECT FLAGS: compiles a unit once for its flags
+compile ()
+{
+  test -f "$temporary/$2" \
+    || $CXX -std=c++17 $3 $flags_here "$temporary/$1.cc" -o "$temporary/$2"
+}
+
+# name_of FLAGS: as a part of a file's name
+name_of ()
+{
+  printf %s "$*" | tr -d ' '
+}
+
 # mixed FIRST SECOND FLAGS [ARGUMENT]: how a program of both, in that order,
 # ends
 mixed ()
 {
-  (cd "$temporary" || exit
-   for unit in with without; do
-     flag=
-     test $unit = with || flag=$3
-     $CXX -std=c++17 $flag $flags_here -c $unit.cc -o $unit.o || exit
-   done
-  ) && $CXX "$temporary/$1.o" "$temporary/$2.o" $libs -pthread \
+  with=with.o without=without$(name_of "$3").o
+  compile with $with -c && compile without "$without" "$3 -c" || return
+  eval "first=\$$1 second=\$$2"
+  $CXX "$temporary/$first" "$temporary/$second" $libs -pthread \
     -o "$temporary/mixed" \
     && ("$temporary/mixed" ${4-}; echo "status $?") 2>&1
 }
@@ -381,12 +392,11 @@ END
 # loaded HOST_FLAGS PLUGIN_FLAGS: what the host says of the plugin
 loaded ()
 {
-  (cd "$temporary" || exit
-   $CXX -std=c++17 -O1 $2 $flags_here -shared -fPIC plugin.cc -o plugin.so \
-     || exit
-   $CXX -std=c++17 -O1 $1 $flags_here -c host.cc -o host.o) \
-    && $CXX "$temporary/host.o" $libs -pthread -ldl -o "$temporary/host" \
-    && "$temporary/host" "$temporary/plugin.so" 2>&1
+  host=host$(name_of "$1") plugin=plugin$(name_of "$2").so
+  compile plugin "$plugin" "-O1 $2 -shared -fPIC" \
+    && compile host "$host.o" "-O1 $1 -c" \
+    && $CXX "$temporary/$host.o" $libs -pthread -ldl -o "$temporary/host" \
+    && "$temporary/host" "$temporary/$plugin" 2>&1
 }
 
 for host_flag in -frtti -fno-rtti; do
@@ -398,27 +408,32 @@ for host_flag in -frtti -fno-rtti; do
   done
 done
 
-# contained HOST_FLAGS PLUGIN_LIBRARY [ARGUMENT]: the same with libslice.a in
-# the host, and the plugin linked with what is given
-contained ()
+# contain HOST_FLAGS PLUGIN_LIBRARY: the same with libslice.a in the host, and
+# the plugin linked with what is given
+contain ()
 {
   $CXX -std=c++17 -O1 $flags_here -shared -fPIC "$temporary/plugin.cc" $2 \
     -Wl,--exclude-libs,ALL -o "$temporary/plugin.so" \
-    && $CXX -std=c++17 -O1 $flags_here -fvisibility=hidden \
-         "$temporary/host.cc" -pthread -ldl $1 -o "$temporary/host" \
-    && "$temporary/host" "$temporary/plugin.so" ${3-} 2>&1
+    && compile host hidden.o "-O1 -fvisibility=hidden -c" \
+    && $CXX "$temporary/hidden.o" -pthread -ldl $1 -o "$temporary/host"
+}
+
+# contained [ARGUMENT]: what they say
+contained ()
+{
+  "$temporary/host" "$temporary/plugin.so" "$@" 2>&1
 }
 
 archive=$top_builddir/slice/.libs/libslice.a
 if test -f "$archive"; then
-  found=$(contained "$archive" "$archive" apart)
+  found=$(contain "$archive" "$archive" 2>&1 && contained apart)
   expect_none "two copies of the library: no resource is equal" \
     "$(echo "$found" | grep -v '^apart$')"
   expect_found "two copies: the host has compared them" '^apart$' "$found"
   expect_found "two copies are found to be two" 'wrong$' \
-    "$(contained "$archive" "$archive")"
-  found=$(contained "-rdynamic -Wl,--whole-archive $archive \
-    -Wl,--no-whole-archive" "")
+    "$(contained)"
+  found=$(contain "-rdynamic -Wl,--whole-archive $archive \
+    -Wl,--no-whole-archive" "" 2>&1 && contained)
   expect_none "a plugin that uses its program's copy: they are equal" \
     "$(echo "$found" | grep -v '^spliced 2$')"
   expect_found "and lists are spliced" '^spliced 2$' "$found"
@@ -678,6 +693,8 @@ in_language ()
   expect_none "containers: $1 $2" \
     "$(echo "$said" | grep -vE '^ok|^1\.\.[0-9]*$')"
 }
+
+test "${SLICE_TEST_TIER:-1}" = 1 || in_language "$CXX" -std=c++17
 
 if test -n "${SLICE_TEST_MATRIX-}"; then
   for compiler in "$CXX" "${CLANGXX-}"; do
