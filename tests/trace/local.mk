@@ -28,13 +28,13 @@ trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patter
 %C%_json_get_SOURCES = %D%/json-get.c
 %C%_json_get_LDADD = slice/tools/libtrace.la
 
-trace_scripts = %D%/test-answers.sh %D%/test-apply.sh %D%/test-headers.sh \
-	%D%/test-hooks.sh %D%/test-options.sh \
-	%D%/test-limits.sh %D%/test-pins.sh \
-	%D%/test-predict.sh \
-	%D%/test-record.sh \
-	%D%/test-report.sh
-trace_slow_scripts = %D%/test-trace-tool.sh
+# The first tier tells whether programs are recorded and judged rightly; what is
+# made of that, and every option, is for the second.
+trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-predict.sh \
+	%D%/test-record.sh %D%/test-report.sh
+trace_slow_scripts = %D%/test-apply.sh %D%/test-headers.sh \
+	%D%/test-limits.sh %D%/test-options.sh %D%/test-pins.sh \
+	%D%/test-trace-tool.sh
 needs_%C%_test_answers = %D%/json-get
 needs_%C%_test_headers = %D%/json-get
 needs_%C%_test_options = %D%/json-get
