@@ -1,12 +1,12 @@
 # check-lib.sh - what the scripts share: TAP, a place for temporary files
 #
-# Read by `.'.  A check reports findings, one a line, and has no finding when
-# all is well; each check is also shown a fault of its own making and must
-# find it.
+# Read by `.', from a script in a folder beside this file.  A check reports
+# findings, one a line, and has no finding when all is well; each check is also
+# shown a fault of its own making and must find it.
 #
 # SPDX-License-Identifier: MIT
 
-: "${top_srcdir:=$(dirname "$0")/..}"
+: "${top_srcdir:=$(dirname "$0")/../..}"
 : "${top_builddir:=$top_srcdir}"
 : "${CC:=gcc}"
 : "${NM:=nm}"

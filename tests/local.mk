@@ -1,12 +1,14 @@
 # tests/local.mk - `make check' and its sisters
 #
-# A unit test test-<file>.c stands beside each .c of slice/ and links its own
-# layer's library alone (an upward call does not link).  A test of the whole
-# links libslice.la as a program would.  All speak TAP.
+# Each folder of slice/ has one here: a unit test <layer>/test-<file>.c for each
+# .c, which links its own layer's library alone (an upward call does not link).
+# A test of the whole links libslice.la as a program would.  All speak TAP.  The
+# scripts look at the source, the interface (headers, library, machine code),
+# builds of other kinds, debugging, and what is installed.
 #
 # To add a unit test: its name in the list of its layer, and one line
-# `%C%_test_<file>_LDADD = $(<layer>_test_libs)'; the source follows from the
-# name.
+# `%C%_<layer>_test_<file>_LDADD = $(<layer>_test_libs)'; the source follows
+# from the name.
 #
 # There are two tiers.  `make check' is the first, of some minutes; what takes
 # long is in the second, `make check-slow', and what can do with less runs in
@@ -36,119 +38,119 @@ slice_test_libs = slice/libslice.la $(test_libs)
 # --- programs --------------------------------------------------------------
 
 port_tests = \
-	%D%/test-asleep \
-	%D%/test-lock \
-	%D%/test-os-linux \
-	%D%/test-os-module \
-	%D%/test-os-posix \
-	%D%/test-shard \
-	%D%/test-tls \
-	%D%/test-tool
-%C%_test_asleep_LDADD = $(port_test_libs)
-%C%_test_lock_LDADD = $(port_test_libs)
-%C%_test_os_linux_LDADD = $(port_test_libs)
-%C%_test_os_module_LDADD = $(port_test_libs)
-%C%_test_os_posix_LDADD = $(port_test_libs)
-%C%_test_shard_LDADD = $(port_test_libs)
-%C%_test_tls_LDADD = $(port_test_libs)
-%C%_test_tool_LDADD = $(port_test_libs)
+	%D%/port/test-asleep \
+	%D%/port/test-lock \
+	%D%/port/test-os-linux \
+	%D%/port/test-os-module \
+	%D%/port/test-os-posix \
+	%D%/port/test-shard \
+	%D%/port/test-tls \
+	%D%/port/test-tool
+%C%_port_test_asleep_LDADD = $(port_test_libs)
+%C%_port_test_lock_LDADD = $(port_test_libs)
+%C%_port_test_os_linux_LDADD = $(port_test_libs)
+%C%_port_test_os_module_LDADD = $(port_test_libs)
+%C%_port_test_os_posix_LDADD = $(port_test_libs)
+%C%_port_test_shard_LDADD = $(port_test_libs)
+%C%_port_test_tls_LDADD = $(port_test_libs)
+%C%_port_test_tool_LDADD = $(port_test_libs)
 
 base_tests = \
-	%D%/test-diag \
-	%D%/test-list \
-	%D%/test-option \
-	%D%/test-sizeclass
-%C%_test_diag_LDADD = $(base_test_libs)
-%C%_test_list_LDADD = $(base_test_libs)
-%C%_test_option_LDADD = $(base_test_libs)
-%C%_test_sizeclass_LDADD = $(base_test_libs)
+	%D%/base/test-diag \
+	%D%/base/test-list \
+	%D%/base/test-option \
+	%D%/base/test-sizeclass
+%C%_base_test_diag_LDADD = $(base_test_libs)
+%C%_base_test_list_LDADD = $(base_test_libs)
+%C%_base_test_option_LDADD = $(base_test_libs)
+%C%_base_test_sizeclass_LDADD = $(base_test_libs)
 
 page_tests = \
-	%D%/test-map \
-	%D%/test-map-notes \
-	%D%/test-meta \
-	%D%/test-page \
-	%D%/test-source \
-	%D%/test-granuleset
-%C%_test_map_LDADD = $(page_test_libs)
-%C%_test_map_notes_LDADD = $(page_test_libs)
-%C%_test_meta_LDADD = $(page_test_libs)
-%C%_test_page_LDADD = $(page_test_libs)
-%C%_test_source_LDADD = $(page_test_libs)
-%C%_test_granuleset_LDADD = $(page_test_libs)
+	%D%/page/test-map \
+	%D%/page/test-map-notes \
+	%D%/page/test-meta \
+	%D%/page/test-page \
+	%D%/page/test-source \
+	%D%/page/test-granuleset
+%C%_page_test_map_LDADD = $(page_test_libs)
+%C%_page_test_map_notes_LDADD = $(page_test_libs)
+%C%_page_test_meta_LDADD = $(page_test_libs)
+%C%_page_test_page_LDADD = $(page_test_libs)
+%C%_page_test_source_LDADD = $(page_test_libs)
+%C%_page_test_granuleset_LDADD = $(page_test_libs)
 
 slab_tests = \
-	%D%/test-one-thread \
-	%D%/test-slab
-%C%_test_one_thread_LDADD = $(slab_test_libs)
-%C%_test_slab_LDADD = $(slab_test_libs)
+	%D%/slab/test-one-thread \
+	%D%/slab/test-slab
+%C%_slab_test_one_thread_LDADD = $(slab_test_libs)
+%C%_slab_test_slab_LDADD = $(slab_test_libs)
 
-depot_tests = %D%/test-depot
-%C%_test_depot_LDADD = $(depot_test_libs)
+depot_tests = %D%/depot/test-depot
+%C%_depot_test_depot_LDADD = $(depot_test_libs)
 
 magazine_tests = \
-	%D%/test-adapt \
-	%D%/test-magazine \
-	%D%/test-parked
-%C%_test_adapt_LDADD = $(magazine_test_libs)
-%C%_test_magazine_LDADD = $(magazine_test_libs)
-%C%_test_parked_LDADD = $(magazine_test_libs)
+	%D%/magazine/test-adapt \
+	%D%/magazine/test-magazine \
+	%D%/magazine/test-parked
+%C%_magazine_test_adapt_LDADD = $(magazine_test_libs)
+%C%_magazine_test_magazine_LDADD = $(magazine_test_libs)
+%C%_magazine_test_parked_LDADD = $(magazine_test_libs)
 
 # Tests of the layer alloc link the observers above it, too, for their figures.
 alloc_tests = \
-	%D%/test-alloc \
-	%D%/test-block-registry \
-	%D%/test-fork \
-	%D%/test-checking \
-	%D%/test-misuse \
-	%D%/test-oom \
-	%D%/test-threads \
-	%D%/test-tool-mode \
-	%D%/test-trim
-%C%_test_alloc_LDADD = $(observe_test_libs)
-%C%_test_block_registry_LDADD = $(alloc_test_libs)
-%C%_test_fork_LDADD = $(observe_test_libs)
-%C%_test_checking_LDADD = $(observe_test_libs)
-%C%_test_misuse_LDADD = $(observe_test_libs)
-%C%_test_oom_LDADD = $(observe_test_libs)
-%C%_test_threads_LDADD = $(observe_test_libs)
-%C%_test_tool_mode_LDADD = $(observe_test_libs)
-%C%_test_trim_LDADD = $(observe_test_libs)
+	%D%/alloc/test-alloc \
+	%D%/checking/test-block-registry \
+	%D%/alloc/test-fork \
+	%D%/checking/test-checking \
+	%D%/checking/test-misuse \
+	%D%/alloc/test-oom \
+	%D%/alloc/test-threads \
+	%D%/checking/test-tool-mode \
+	%D%/alloc/test-trim
+%C%_alloc_test_alloc_LDADD = $(observe_test_libs)
+%C%_checking_test_block_registry_LDADD = $(alloc_test_libs)
+%C%_alloc_test_fork_LDADD = $(observe_test_libs)
+%C%_checking_test_checking_LDADD = $(observe_test_libs)
+%C%_checking_test_misuse_LDADD = $(observe_test_libs)
+%C%_alloc_test_oom_LDADD = $(observe_test_libs)
+%C%_alloc_test_threads_LDADD = $(observe_test_libs)
+%C%_checking_test_tool_mode_LDADD = $(observe_test_libs)
+%C%_alloc_test_trim_LDADD = $(observe_test_libs)
 
-heap_tests = %D%/test-heap
-%C%_test_heap_LDADD = $(slice_test_libs)
+heap_tests = %D%/heap/test-heap
+%C%_heap_test_heap_LDADD = $(slice_test_libs)
 
 observe_tests = \
-	%D%/test-dump \
-	%D%/test-stats \
-	%D%/test-walk \
-	%D%/test-block-info
-%C%_test_dump_LDADD = $(observe_test_libs)
-%C%_test_stats_LDADD = $(observe_test_libs)
-%C%_test_walk_LDADD = $(observe_test_libs)
-%C%_test_block_info_LDADD = $(observe_test_libs)
+	%D%/observe/test-dump \
+	%D%/observe/test-stats \
+	%D%/observe/test-walk \
+	%D%/observe/test-block-info
+%C%_observe_test_dump_LDADD = $(observe_test_libs)
+%C%_observe_test_stats_LDADD = $(observe_test_libs)
+%C%_observe_test_walk_LDADD = $(observe_test_libs)
+%C%_observe_test_block_info_LDADD = $(observe_test_libs)
 
 slice_tests = \
-	%D%/test-batch \
-	%D%/test-dlopen \
-	%D%/test-hooks \
-	%D%/test-model \
-	%D%/test-plain \
-	%D%/test-sizes
-%C%_test_batch_LDADD = $(slice_test_libs)
-%C%_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
-%C%_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
-%C%_test_leaks_LDADD = $(slice_test_libs)
-%C%_test_hooks_LDADD = $(slice_test_libs)
-%C%_test_model_LDADD = $(slice_test_libs)
-%C%_test_sizes_LDADD = $(slice_test_libs)
+	%D%/whole/test-batch \
+	%D%/whole/test-dlopen \
+	%D%/whole/test-hooks \
+	%D%/whole/test-model \
+	%D%/whole/test-plain \
+	%D%/whole/test-sizes
+%C%_whole_test_batch_LDADD = $(slice_test_libs)
+%C%_whole_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
+%C%_whole_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
+%C%_observe_test_leaks_LDADD = $(slice_test_libs)
+%C%_whole_test_hooks_LDADD = $(slice_test_libs)
+%C%_whole_test_model_LDADD = $(slice_test_libs)
+%C%_whole_test_sizes_LDADD = $(slice_test_libs)
 
 # These make memory fail themselves, at every point: not under memcheck, where
 # they would take long, and where every block is a malloc of its own.
 failure_tests = \
 	%D%/arena/test-arena-oom \
-	%D%/test-failures \
-	%D%/test-ralloc-oom
+	%D%/whole/test-failures \
+	%D%/context-faults/test-ralloc-oom
 
 memcheck_tests = \
 	$(port_tests) \
@@ -162,71 +164,72 @@ memcheck_tests = \
 	$(slice_tests)
 
 # These leave blocks behind on purpose, which memcheck would tell.
-leak_tests = %D%/test-leaks %D%/arena/test-arena-leaks
+leak_tests = %D%/observe/test-leaks %D%/arena/test-arena-leaks
 
 unit_tests = $(memcheck_tests) $(failure_tests) $(leak_tests)
 
 # Programs that need libslice alone (no GLib).
-%C%_test_plain_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
+%C%_whole_test_plain_LDADD = slice/libslice.la $(SLICE_THREAD_LIBS)
 
 # --- scripts ---------------------------------------------------------------
 
 check_scripts = \
-	%D%/check-bootstrap.sh \
-	%D%/check-configure.sh \
-	%D%/check-layers.sh \
-	%D%/check-style.sh \
-	%D%/check-layout.sh \
-	%D%/check-headers.sh \
-	%D%/check-ralloc-types.sh \
-	%D%/check-exports.sh \
-	%D%/check-docs.sh \
-	%D%/check-guide.sh \
-	%D%/check-fastpath.sh \
-	%D%/check-fallbacks.sh \
-	%D%/check-fortify.sh \
-	%D%/check-setuid.sh \
-	%D%/check-debugging.sh \
-	%D%/check-detector.sh \
-	%D%/check-gdb.sh
+	%D%/source/check-bootstrap.sh \
+	%D%/source/check-configure.sh \
+	%D%/source/check-layers.sh \
+	%D%/source/check-style.sh \
+	%D%/interface/check-layout.sh \
+	%D%/interface/check-headers.sh \
+	%D%/context/check-ralloc-types.sh \
+	%D%/interface/check-exports.sh \
+	%D%/source/check-docs.sh \
+	%D%/source/check-guide.sh \
+	%D%/interface/check-fastpath.sh \
+	%D%/builds/check-fallbacks.sh \
+	%D%/interface/check-fortify.sh \
+	%D%/interface/check-setuid.sh \
+	%D%/debugging/check-debugging.sh \
+	%D%/builds/check-detector.sh \
+	%D%/debugging/check-gdb.sh
 
 # These take long, and find little that the others do not: in the second tier
 # alone.
 slow_scripts = \
-	%D%/check-abi.sh \
-	%D%/check-compilers.sh \
-	%D%/check-far.sh \
-	%D%/check-32bit.sh \
-	%D%/check-aliasing.sh \
-	%D%/check-cross.sh \
-	%D%/check-debian.sh \
-	%D%/check-full.sh \
-	%D%/check-release.sh \
-	%D%/check-musl.sh \
-	%D%/check-races.sh \
-	%D%/check-rust.sh \
-	%D%/check-tools.sh \
-	%D%/test-examples.sh
+	%D%/interface/check-abi.sh \
+	%D%/builds/check-compilers.sh \
+	%D%/builds/check-far.sh \
+	%D%/builds/check-32bit.sh \
+	%D%/interface/check-aliasing.sh \
+	%D%/builds/check-cross.sh \
+	%D%/builds/check-debian.sh \
+	%D%/builds/check-full.sh \
+	%D%/source/check-release.sh \
+	%D%/builds/check-musl.sh \
+	%D%/race/check-races.sh \
+	%D%/builds/check-rust.sh \
+	%D%/debugging/check-tools.sh \
+	%D%/examples/test-examples.sh
 # The programs that they alone run.
 slow_programs =
 
 # Less of these in the first tier, and all in the second.
-tiered_tests = %D%/check-headers.sh
+tiered_tests = %D%/interface/check-headers.sh
 if WITH_TESTS
 tiered_tests += $(failure_tests) %D%/fuzz/fuzz-arena \
 	%D%/fuzz/fuzz-context %D%/fuzz/fuzz-slice
 endif
 
 # Programs outside the tree, against what was installed.
-installed_tests = %D%/installcheck.sh %D%/installcheck-packages.sh
+installed_tests = %D%/installed/installcheck.sh \
+	%D%/installed/installcheck-packages.sh
 
 dist_check_SCRIPTS = \
 	$(check_scripts) \
 	$(slow_scripts) \
 	$(installed_tests) \
-	%D%/coverage.sh \
+	%D%/coverage/coverage.sh \
 	%D%/driver.sh \
-	%D%/rehearse-release.sh \
+	%D%/source/rehearse-release.sh \
 	%D%/run-test.sh \
 	%D%/summary.sh
 
@@ -244,9 +247,9 @@ EXTRA_DIST += \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \
 	%D%/hang.h \
-	%D%/libslice.abignore \
+	%D%/interface/libslice.abignore \
 	%D%/misuse-texts.h \
-	%D%/noglib-tests.sh \
+	%D%/noglib/noglib-tests.sh \
 	%D%/noglib/glib.h \
 	%D%/noglib/noglib-data.c \
 	%D%/noglib/noglib-test.c \
@@ -313,16 +316,18 @@ endif
 
 # --- one test --------------------------------------------------------------
 
-# make -s check-one T=tests/test-foo, or a script.  Of the programs the one is
-# built, or those that the script wants: needs_<script> names them, with _ for
-# what can't be in a name.
-one = $(if $(findstring /,$(T)),$(T),tests/$(T))
+# make -s check-one T=tests/page/test-map, or T=test-map, or a script.  Of the
+# programs the one is built, or those that the script wants: needs_<script>
+# names them, with _ for what can't be in a name.
+all_tests = $(check_PROGRAMS) $(dist_check_SCRIPTS) $(TESTS) $(slow_tests)
+one = $(firstword $(filter $(T),$(all_tests)) \
+	$(filter %/$(notdir $(T)),$(all_tests)) $(T))
 one_name = $(basename $(one))
 one_needs = $(if $(filter %.sh,$(one)),all \
 	$(needs_$(subst -,_,$(subst /,_,$(one_name)))))
 check-one: $(BUILT_SOURCES)
 	@case '$(one)' in \
-	tests/) echo 'check-one: T=tests/test-foo, or a script' >&2; exit 1;; \
+	'') echo 'check-one: T=tests/page/test-map, or a script' >&2; exit 1;; \
 	*.sh) test -f '$(top_srcdir)/$(one)';; \
 	*) echo ' $(check_PROGRAMS) ' | grep -q -F ' $(one)$(EXEEXT) ';; \
 	esac || { echo 'check-one: there is no test $(one)' >&2; exit 1; }
@@ -334,14 +339,15 @@ check-one: $(BUILT_SOURCES)
 	  tail -n 60 $(one_name).log; exit 1; fi
 .PHONY: check-one
 
-needs_%C%_check_compilers = \
-	%D%/test-plain %D%/test-sizes %D%/test-model %D%/test-ralloc \
-	%D%/test-ralloc-free %D%/test-ralloc-linear \
-	%D%/test-ralloc-string %D%/test-ralloc-model \
+needs_%C%_builds_check_compilers = \
+	%D%/whole/test-plain %D%/whole/test-sizes %D%/whole/test-model \
+	%D%/context/test-ralloc %D%/context/test-ralloc-free \
+	%D%/context/test-ralloc-linear \
+	%D%/context/test-ralloc-string %D%/context-faults/test-ralloc-model \
 	%D%/arena/test-linear %D%/arena/test-pool %D%/arena/test-stack \
 	%D%/arena/test-tlsf
-needs_%C%_check_docs = docs/Doxyfile
-needs_%C%_check_tools = %D%/misuse/misuse
+needs_%C%_source_check_docs = docs/Doxyfile
+needs_%C%_debugging_check_tools = %D%/misuse/misuse
 
 # --- more than `make check' ------------------------------------------------
 
@@ -379,7 +385,7 @@ build_elsewhere = \
 check-cross:
 	@SLICE_TEST_MATRIX=1 top_srcdir='$(top_srcdir)' \
 	  top_builddir='$(abs_builddir)' CC='$(CC)' CLANG='$(CLANG)' \
-	  READELF='$(READELF)' $(SHELL) $(top_srcdir)/%D%/check-cross.sh
+	  READELF='$(READELF)' $(SHELL) $(top_srcdir)/%D%/builds/check-cross.sh
 
 # The Rust crate beside others, which cargo fetches.
 bench-rust: slice/libslice.la
@@ -395,7 +401,7 @@ bench-rust: slice/libslice.la
 record-abi: slice/libslice.la
 	@$(AM_TESTS_ENVIRONMENT) \
 	SLICE_ABI_RECORD='$(abs_top_srcdir)/%D%/data/libslice-x86-64.abi.xz' \
-	  $(SHELL) $(top_srcdir)/%D%/check-abi.sh
+	  $(SHELL) $(top_srcdir)/%D%/interface/check-abi.sh
 .PHONY: record-abi
 
 installcheck-local:
@@ -437,7 +443,8 @@ check-slow:
 	$(MAKE) $(AM_MAKEFLAGS) check-all STAGES='$(slow_stages)'
 
 # What takes longest is run first, so that both processors end together.
-memcheck_first = %D%/test-ralloc-misuse %D%/test-ralloc-slack
+memcheck_first = %D%/context-faults/test-ralloc-misuse \
+	%D%/context/test-ralloc-slack
 memcheck_order = $(memcheck_first) \
 	$(filter-out $(memcheck_first), $(memcheck_tests))
 stage-check:
@@ -472,8 +479,8 @@ MOSTLYCLEANFILES += stage.log \
 # What runs under a tool alone is run by two scripts (their programs for the
 # address sanitizer are linked with what is counted), and by the arenas' tests
 # once more under memcheck, where each object is reported.
-coverage_tool_tests = %D%/check-tools.sh %D%/arena/check-watch.sh
-coverage_memcheck_tests = %D%/test-tool-mode $(arena_tests)
+coverage_tool_tests = %D%/debugging/check-tools.sh %D%/arena/check-watch.sh
+coverage_memcheck_tests = %D%/checking/test-tool-mode $(arena_tests)
 coverage_tests = $(filter-out %.sh tests/clients/% tests/trace/%, $(TESTS))
 coverage_ldflags = --coverage -Wl,-u,sli_coverage_hook
 coverage:
@@ -485,7 +492,7 @@ coverage:
 		LDFLAGS='$(coverage_ldflags)'; } \
 	&& $(MAKE) $(AM_MAKEFLAGS) check-coverage \
 	&& GCOV='$(GCOV)' AWK='$(AWK)' \
-	   $(SHELL) $(abs_top_srcdir)/%D%/coverage.sh $(COVERAGE)
+	   $(SHELL) $(abs_top_srcdir)/%D%/coverage/coverage.sh $(COVERAGE)
 check-coverage: $(BUILT_SOURCES)
 	find . -name '*.gcda' -exec rm -f {} +
 	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) %D%/arena/watch-misuse
@@ -507,7 +514,7 @@ check-coverage: $(BUILT_SOURCES)
 	for test in $(coverage_memcheck_tests); do run ./$$test; done
 
 if WITH_COVERAGE
-slice_libport_la_SOURCES += %D%/coverage-hook.c
+slice_libport_la_SOURCES += %D%/coverage/coverage-hook.c
 endif
 
 clean-local-tests:
@@ -568,7 +575,7 @@ run stress bench: all
 
 .PHONY: run stress bench
 
-include tests/ralloc.mk
+include tests/context/local.mk
 
 EXTRA_PROGRAMS += $(slow_programs)
 CLEANFILES += $(slow_programs)

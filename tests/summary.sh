@@ -7,8 +7,8 @@
 #                              the names of the tests that failed, and in the
 #                              last line the totals; fails if a test failed
 #
-# To be run where the build is.  A test is tests/test-x or tests/check-x.sh; a
-# test without results has failed.
+# To be run where the build is.  A test is tests/page/test-map, say, or
+# tests/source/check-style.sh; one without results has failed.
 #
 # SPDX-License-Identifier: MIT
 

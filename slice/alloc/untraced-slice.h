@@ -4,7 +4,7 @@
  * any program does.  This header renames the slow paths of those functions,
  * and two functions without an inline part, to their untraced variants (see
  * untraced.h).  Each source file of contexts and arenas includes it before any
- * public header; tests/check-layers.sh checks that.
+ * public header; tests/source/check-layers.sh checks that.
  *
  * The functions are inlined even without optimization, since the bodies that
  * the library exports are traced.

@@ -64,7 +64,7 @@ has_wide_registers (void)
 /* The bits of addresses that user space has nearly everywhere: 47 on x86-64,
  * 48 on arm64 and riscv64.  Maps have a table for these, and a slower way for
  * addresses beyond (5-level paging: 56, arm64 with 52, s390x: 64).
- * tests/check-far.sh sets it lower, so that all addresses are beyond. */
+ * tests/builds/check-far.sh sets it lower, so that all addresses are beyond. */
 #ifndef ADDRESS_BITS_USUAL
 # if UINTPTR_MAX > UINT32_MAX
 #  define ADDRESS_BITS_USUAL 48

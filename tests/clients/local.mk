@@ -30,7 +30,7 @@ malloc_tests = %D%/test-malloc
 
 dropin_scripts = %D%/test-dropin.sh %D%/test-malloc-programs.sh
 needs_%C%_test_malloc_programs = $(malloc_tests) %D%/malloc-misuse %D%/border \
-	tests/test-ralloc-free tests/test-ralloc-string \
+	tests/context/test-ralloc-free tests/context/test-ralloc-string \
 	tests/arena/test-linear
 needs_%C%_test_dropin = $(dropin_tests) %D%/border
 client_scripts = \

@@ -437,7 +437,7 @@ ${mode:+, $mode}" '^ended with 0$' "$(cat "$said"; echo "ended with $code")"
 done
 
 SLICE_RUN_PRELOAD=$libslice:$dropin
-for program in tests/test-ralloc-free tests/test-ralloc-string \
+for program in tests/context/test-ralloc-free tests/context/test-ralloc-string \
     tests/arena/test-linear; do
   test -x "$top_builddir/$program" || continue
   code=0

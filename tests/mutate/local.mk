@@ -12,11 +12,12 @@ EXTRA_DIST += %D%/equivalent.txt %D%/mutate.py
 # Tests of the whole; those of contexts come later, and what needs libslice as
 # a shared library, or more than one source, not at all.
 mutate_slice_tests = tests/misuse/misuse tests/schedule/schedule \
-	$(filter-out tests/arena/% tests/test-ralloc% %/test-dlopen, \
+	$(filter-out tests/arena/% tests/context% %/test-dlopen, \
 	$(slice_tests) $(failure_tests) $(leak_tests))
-mutate_all_tests = tests/test-ralloc tests/test-ralloc-bad-nodes \
-	tests/test-ralloc-free \
-	tests/test-ralloc-linear tests/test-ralloc-threads \
+mutate_all_tests = tests/context/test-ralloc \
+	tests/context-faults/test-ralloc-bad-nodes \
+	tests/context/test-ralloc-free tests/context/test-ralloc-linear \
+	tests/context/test-ralloc-threads \
 	tests/arena/test-linear tests/arena/test-pool tests/arena/test-stack \
 	tests/arena/test-tlsf tests/arena/test-context
 

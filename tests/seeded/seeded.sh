@@ -30,7 +30,7 @@ export SLICE_OPTIONS
 flags="-std=gnu11 -O1 -w -I. -I$srcdir -iquote $tree/slice -pthread
   -include $seeded/fault.h"
 sources="$scheduled_sources slice/port/tls.c"
-unit_tests="page walk fork model"
+unit_tests="page/test-page observe/test-walk alloc/test-fork whole/test-model"
 
 # --- building ------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ build_all ()
   misuse_sources=$(cd "$srcdir" && echo tests/misuse/*.c)
   sources="$sources tests/seeded/fault.c"
   compile plain $sources $misuse_sources tests/testlib.c \
-    $(for test in $unit_tests; do echo "tests/test-$test.c"; done)
+    $(for test in $unit_tests; do echo "tests/$test.c"; done)
   compile scheduled $sources tests/schedule/schedule.c
   library=$(for source in $sources; do object plain "$source"; done)
   link schedule "$temporary"/scheduled/*.o
@@ -83,7 +83,7 @@ build_all ()
                            object plain "$source"
                          done)
   for test in $unit_tests; do
-    link test-$test $library "$(object plain "tests/test-$test.c")" \
+    link ${test#*/} $library "$(object plain "tests/$test.c")" \
       "$(object plain tests/testlib.c)"
   done
 }

@@ -1,0 +1,275 @@
+#!/bin/sh
+# check-debugging.sh - docs/guide/debugging.md as one who has a fault follows it
+#
+# What a message calls FILE+0xOFFSET, addr2line must take as it stands and name
+# the program's own line: in a program that may lie anywhere (PIE) and in one
+# that may not, from a shared library, without and with optimisation, and for
+# calls that libslice makes itself (chains, arrays, contexts).
+#
+# SPDX-License-Identifier: MIT
+
+. "$(dirname "$0")/../check-lib.sh"
+
+: "${ADDR2LINE:=addr2line}"
+command -v "$ADDR2LINE" > /dev/null 2>&1 || skip_all "no addr2line"
+libs=$(cd "$top_builddir" && pwd)/slice/.libs
+test -f "$libs/libslice.so" || skip_all "no shared library"
+ulimit -c 0
+unset SLICE_OPTIONS
+
+cat > "$temporary/fault.c" <<'END'
+#include <slice/libslice.h>
+#include <string.h>
+typedef struct Node Node;
+struct Node { Node *next; char rest[56]; };
+static Node *volatile kept;
+__attribute__ ((noinline)) static Node *make_node (void)
+{
+  Node *node = slice_new (Node); /* made here */
+  node->next = NULL;
+  return node;
+}
+static inline __attribute__ ((always_inline)) Node *make_zeroed (void)
+{
+  return slice_new0 (Node); /* zeroed here */
+}
+__attribute__ ((noinline)) static void free_first (Node *node)
+{
+  slice_free (Node, node); /* freed here */
+  kept = NULL;
+}
+__attribute__ ((noinline)) static void free_list (Node *list)
+{
+  slice_free_chain (Node, list, next); /* chain freed here */
+  kept = NULL;
+}
+__attribute__ ((noinline)) static void *make_array (void)
+{
+  void *array = slice_alloc_n (3, 20); /* array made here */
+  memset (array, 0, 60);
+  return array;
+}
+__attribute__ ((noinline)) static void free_array (void *array)
+{
+  slice_free_n (3, 20, array); /* array freed here */
+  kept = NULL;
+}
+int main (int argc, char **argv)
+{
+  Node *first, *second;
+  (void) argc;
+  switch (argv[1][0])
+    {
+    case 'n': /* node */
+      first = make_node ();
+      free_first (first);
+      free_first (first);
+      break;
+    case 'c': /* chain */
+      first = make_zeroed ();
+      second = make_node ();
+      first->next = second;
+      free_list (first);
+      free_first (second);
+      break;
+    case 'a': /* array */
+      kept = make_array ();
+      first = kept;
+      free_array (first);
+      slice_free1 (60, first);
+      break;
+    }
+  return 0;
+}
+END
+
+# build NAME FLAG...: the program; what goes wrong
+build ()
+{
+  name=$1
+  shift
+  $CC -g "$@" -w -I"$top_srcdir" -I"$top_builddir" "$temporary/fault.c" \
+    -o "$temporary/$name" "$libs/libslice.so" -Wl,-rpath,"$libs" 2>&1
+}
+
+# said PROGRAM WHAT: its message
+said ()
+{
+  SLICE_OPTIONS=debug "$temporary/$1" "$2" 2>&1 > /dev/null
+}
+
+# place WORD MESSAGE: what addr2line says of "WORD at FILE+0xOFFSET"
+place ()
+{
+  at=$(printf '%s\n' "$2" | sed -n "s/.*$1 at \([^ ]*\)+\(0x[0-9a-f]*\)\( .*\)*\$/\1 \2/p")
+  test -n "$at" || { echo "no '$1 at FILE+0xOFFSET' in: $2"; return; }
+  "$ADDR2LINE" -ifp -e "${at% *}" "${at#* }"
+}
+
+# line TEXT: the line of the program that has this remark
+line ()
+{
+  echo "fault.c:$(grep -n "/\* $1 \*/" "$temporary/fault.c" | cut -d: -f1)\$"
+}
+
+# expect NAME WORD MESSAGE FUNCTION REMARK
+expect ()
+{
+  found=$(place "$2" "$3")
+  expect_found "$1" "$4 at .*$(line "$5" | sed 's/\$$//')\( \|\$\)" "$found"
+}
+
+for kind in "pie -O0 -fPIE -pie" "pie -O2 -fPIE -pie" "fixed -O2 -no-pie"; do
+  set -- $kind
+  program=$1$2
+  broken=$(build "$program" $2 $3 $4)
+  if test -n "$broken"; then
+    fail "$program builds" "$broken"
+    continue
+  fi
+  message=$(said "$program" node)
+  expect_found "$program: a second free is found" 'slice: error 10[58]: ' \
+    "$message"
+  expect "$program: who allocated" allocated "$message" make_node "made here"
+  expect "$program: who freed" freed "$message" free_first "freed here"
+  message=$(said "$program" chain)
+  expect "$program: a chain's free is the program's" freed "$message" \
+    free_list "chain freed here"
+  message=$(said "$program" array)
+  expect "$program: an array's allocation" allocated "$message" make_array \
+    "array made here"
+  expect "$program: and its free" freed "$message" free_array \
+    "array freed here"
+done
+
+# --- what was never freed ---
+
+cat > "$temporary/leak.c" <<'END'
+#include <slice/libslice.h>
+typedef struct { int numbers[10]; } Thing;
+static int *volatile kept;
+__attribute__ ((noinline)) static void lose_slices (void)
+{
+  for (int i = 0; i < 3; i++)
+    slice_new0 (Thing)->numbers[0] = i; /* slices lost here */
+}
+__attribute__ ((noinline)) static void lose_context (void)
+{
+  void *context = ralloc_context (NULL);
+  kept = ralloc_array (context, int, 100); /* array lost here */
+}
+int main (void)
+{
+  lose_slices ();
+  lose_context ();
+  return 0;
+}
+END
+for level in -O0 -O2; do
+  $CC -g $level -w -I"$top_srcdir" -I"$top_builddir" "$temporary/leak.c" \
+    -o "$temporary/leak" "$libs/libslice.so" -Wl,-rpath,"$libs"
+  said=$(SLICE_OPTIONS=debug "$temporary/leak" 2>&1)
+  expect_found "$level: the sum" \
+    'warning 150: exit: [0-9]* blocks, [0-9]* bytes never freed, of 3 places; ' \
+    "$said"
+  message=$(echo "$said" | grep 'exit: 3 blocks, 120 bytes')
+  found=$(place allocated "$message")
+  expect_found "$level: the line of slices" \
+    "lose_slices at .*leak.c:$(grep -n 'slices lost' "$temporary/leak.c" \
+      | cut -d: -f1)" "$found"
+  found=$(echo "$said" | grep 'exit: .* allocated at' \
+          | while read -r message; do place allocated "$message"; done)
+  expect_found "$level: the line of a context's node" \
+    "lose_context at .*leak.c:$(grep -n 'array lost' "$temporary/leak.c" \
+      | cut -d: -f1)" "$found"
+done
+
+# --- the first thread has ended ---
+
+cat > "$temporary/alone.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+#include <slice/libslice.h>
+static void *volatile block;
+__attribute__ ((noinline)) static void free_twice (void)
+{
+  slice_free1 (40, block);
+  slice_free1 (40, block); /* freed alone */
+}
+static void *thread (void *first)
+{
+  pthread_join (*(pthread_t *) first, NULL);
+  block = slice_alloc (40); /* made alone */
+  free_twice ();
+  return NULL;
+}
+int main (void)
+{
+  static pthread_t first, other;
+  first = pthread_self ();
+  pthread_create (&other, NULL, thread, &first);
+  pthread_exit (NULL);
+}
+END
+$CC -g -O0 -w -I"$top_srcdir" -I"$top_builddir" "$temporary/alone.c" \
+  -o "$temporary/alone" "$libs/libslice.so" -Wl,-rpath,"$libs" -pthread
+message=$(SLICE_OPTIONS=debug "$temporary/alone" 2>&1)
+expect_found "the first thread has ended: the line is shown" \
+  "thread at .*alone.c:$(grep -n 'made alone' "$temporary/alone.c" \
+    | cut -d: -f1)" "$(place allocated "$message")"
+
+# --- the other commands ---
+
+said=$(SLICE_OPTIONS=stats "$temporary/leak" 2>&1)
+expect_found "live blocks at exit" '^slice: 5 live blocks, ' "$said"
+if command -v "${VALGRIND:-valgrind}" > /dev/null 2>&1; then
+  said=$(SLICE_OPTIONS=stats "${VALGRIND:-valgrind}" --leak-check=full \
+    "$temporary/leak" 2>&1)
+  expect_found "valgrind names what is lost" 'lose_slices (leak.c:' "$said"
+  expect_found "and we say that blocks live" \
+    '^slice: [1-9][0-9]* live blocks, each a malloc of its own (as always under valgrind)' \
+    "$said"
+else
+  skip "valgrind names what is lost" "no valgrind"
+fi
+if gdb --version > /dev/null 2>&1; then
+  said=$(SLICE_OPTIONS=debug gdb --batch -nx -ex run -ex backtrace \
+    --args "$temporary/pie-O0" node 2>&1 < /dev/null)
+  case $said in
+  *SIGABRT*)
+    expect_found "gdb stops at the message" '^slice: error 10[58]: ' "$said"
+    expect_found "and shows the call" 'in free_first (' "$said" ;;
+  *) skip "gdb stops at the message" "it can't run a program here: $(echo "$said" | tail -n 1)" ;;
+  esac
+else
+  skip "gdb stops at the message" "no gdb"
+fi
+
+# The README's first program, in the build tree.
+sed -n '/^A first program$/,/^    cc /{/^    /s/^    //p;/^$/p;}' \
+  "$top_srcdir/README" | sed '/^cc /d' > "$temporary/first.c"
+sed -n 's/^    cc \(.* slice\/\.libs\/.*\)/\1/p' "$top_srcdir/README" \
+  > "$temporary/first.sh"
+said=$(top=$(cd "$top_srcdir" && pwd); cd "$top_builddir" \
+  && eval "$CC -I$top $(sed "s|first|$temporary/&|g" "$temporary/first.sh")" \
+  && "$temporary/first")
+expect_found "the README's program runs in the build tree" '^9$' "$said"
+
+# Code of a library is shown by the library's name.
+mkdir "$temporary/lib"
+sed 's/^int main/int library_main/' "$temporary/fault.c" \
+  > "$temporary/lib/fault.c"
+$CC -g -O2 -fPIC -shared -w -I"$top_srcdir" -I"$top_builddir" \
+  "$temporary/lib/fault.c" -o "$temporary/lib/libuser.so" "$libs/libslice.so" \
+  -Wl,-rpath,"$libs"
+echo 'int library_main (int, char **);
+int main (int argc, char **argv) { return library_main (argc, argv); }' \
+  > "$temporary/main.c"
+$CC -w "$temporary/main.c" -o "$temporary/user" "$temporary/lib/libuser.so" \
+  -Wl,-rpath,"$temporary/lib" -Wl,-rpath,"$libs"
+message=$(said user chain)
+expect_found "a library is named" "freed at $temporary/lib/libuser.so+0x" \
+  "$message"
+expect "a library's line" freed "$message" free_list "chain freed here"
+
+finish
