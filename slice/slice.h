@@ -176,6 +176,25 @@ SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
       }                                                                       \
   while (0)
 
+/* The block on top of the thread's magazine, which is taken off; NULL if the
+ * magazine is empty, or the size above all classes.  (A function that is not
+ * exported can't be used in the inline ones.) */
+#define SLICE_POP_V1(size)                                                    \
+  __extension__ ({                                                            \
+    SliceThreadV1 *thread_ = SLICE_LOAD (&slice_tls_v1);                      \
+    void *block_ = NULL;                                                      \
+    if (SLICE_LIKELY ((size) <= SLICE_SIZE_MAX))                              \
+      {                                                                       \
+        size_t twice_class_ = SLICE_TWICE_CLASS_V1 (thread_, size);           \
+        void **top_                                                           \
+            = SLICE_LOAD (&SLICE_ENTRY_V1 (thread_, twice_class_)->top);      \
+        block_ = *top_;                                                       \
+        if (SLICE_LIKELY (block_ != NULL))                                    \
+          SLICE_MOVE_TOP_V1 (thread_, size, twice_class_, top_, -1);          \
+      }                                                                       \
+    block_;                                                                   \
+  })
+
 /* --- blocks -------------------------------------------------------------- */
 
 /* Functions that free come first, because the attributes of those that
@@ -393,37 +412,15 @@ SLICE_API void slice_thread_flush (void);
 SLICE_INLINE void *
 slice_alloc (size_t size)
 {
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
-    {
-      size_t twice_class = SLICE_TWICE_CLASS_V1 (thread, size);
-      void **top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
-      void *block = *top;
-      if (SLICE_LIKELY (block != NULL))
-        {
-          SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, -1);
-          return block;
-        }
-    }
-  return slice_alloc_slow_v1 (size);
+  void *block = SLICE_POP_V1 (size);
+  return SLICE_LIKELY (block != NULL) ? block : slice_alloc_slow_v1 (size);
 }
 
 SLICE_INLINE void *
 slice_try_alloc (size_t size)
 {
-  SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  if (SLICE_LIKELY (size <= SLICE_SIZE_MAX))
-    {
-      size_t twice_class = SLICE_TWICE_CLASS_V1 (thread, size);
-      void **top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
-      void *block = *top;
-      if (SLICE_LIKELY (block != NULL))
-        {
-          SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, -1);
-          return block;
-        }
-    }
-  return slice_try_alloc_slow_v1 (size);
+  void *block = SLICE_POP_V1 (size);
+  return SLICE_LIKELY (block != NULL) ? block : slice_try_alloc_slow_v1 (size);
 }
 
 SLICE_INLINE void *

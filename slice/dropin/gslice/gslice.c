@@ -86,20 +86,9 @@ alloc_slow (size_t size)
 static inline void *
 block_alloc (size_t size)
 {
-  if (LIKELY (size <= SLICE_SIZE_MAX))
-    {
-      SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-      size_t twice_class = SLICE_TWICE_CLASS_V1 (thread, size);
-      void **top = SLICE_LOAD (&SLICE_ENTRY_V1 (thread, twice_class)->top);
-      void *block = *top;
+  void *block = SLICE_POP_V1 (size);
 
-      if (LIKELY (block != NULL))
-        {
-          SLICE_MOVE_TOP_V1 (thread, size, twice_class, top, -1);
-          return block;
-        }
-    }
-  return alloc_slow (size);
+  return LIKELY (block != NULL) ? block : alloc_slow (size);
 }
 
 NOINLINE static void
