@@ -36,11 +36,8 @@ calloc (size_t n, size_t size)
   size_t bytes;
   void *block;
 
-  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
+  if (UNLIKELY (!product_fits (n, size, &bytes)))
+    return NULL;
   if (LIKELY (!ADVICE_MAY_HAVE ()))
     return LOAD (&sli_next.calloc) (1, bytes);
   block = ADVICE_ALLOC (bytes);
@@ -137,12 +134,7 @@ reallocarray (void *block, size_t n, size_t size)
 {
   size_t bytes;
 
-  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  return realloc (block, bytes);
+  return product_fits (n, size, &bytes) ? realloc (block, bytes) : NULL;
 }
 
 /* --- dlclose ------------------------------------------------------------- */

@@ -16,6 +16,11 @@
 
 #include <stdlib.h>
 
+/* For forms that another form defines, which may be the program's.  (A macro,
+ * as it asks who calls.) */
+#define ADVICE_ALLOC_IF_OURS(size)                                            \
+  (ADVICE_MAY_HAVE () && sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL)
+
 void *
 sli_new (size_t size)
 {
@@ -30,9 +35,7 @@ sli_new (size_t size)
 void *
 sli_new_array (size_t size)
 {
-  void *block = ADVICE_MAY_HAVE () && sli_new_is_ours ()
-                    ? ADVICE_ALLOC (size)
-                    : NULL;
+  void *block = ADVICE_ALLOC_IF_OURS (size);
 
   if (block == NULL && sli_new_is_ours ())
     block = LOAD (&sli_next.malloc) (size);
@@ -43,25 +46,17 @@ sli_new_array (size_t size)
 void *
 sli_new_nothrow (size_t size, const void *nothrow)
 {
-  void *block = ADVICE_MAY_HAVE () && sli_new_is_ours ()
-                    ? ADVICE_ALLOC (size)
-                    : NULL;
+  void *block = ADVICE_ALLOC_IF_OURS (size);
 
-  return LIKELY (block != NULL)
-             ? block
-             : NEXT_NEW ("_Znw" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
-                         (size, nothrow));
+  return LIKELY (block != NULL) ? block
+                                : NEXT_NEW_NOTHROW ("_Znw", size, nothrow);
 }
 
 void *
 sli_new_array_nothrow (size_t size, const void *nothrow)
 {
-  void *block = ADVICE_MAY_HAVE () && sli_new_is_ours ()
-                    ? ADVICE_ALLOC (size)
-                    : NULL;
+  void *block = ADVICE_ALLOC_IF_OURS (size);
 
-  return LIKELY (block != NULL)
-             ? block
-             : NEXT_NEW ("_Zna" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
-                         (size, nothrow));
+  return LIKELY (block != NULL) ? block
+                                : NEXT_NEW_NOTHROW ("_Zna", size, nothrow);
 }

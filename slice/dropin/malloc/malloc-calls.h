@@ -11,6 +11,8 @@
 #include "port/compiler.h"
 #include "port/malloc-family.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,17 @@
 MALLOC_FAMILY (DECLARE_CALL)
 #undef DECLARE_CALL
 EXPORT void cfree (void *block);
+
+/* The bytes of an array; false, with errno, if there are too many. */
+static inline bool
+product_fits (size_t n, size_t size, size_t *bytes)
+{
+  bool fits = !__builtin_mul_overflow (n, size, bytes);
+
+  if (UNLIKELY (!fits))
+    errno = ENOMEM;
+  return fits;
+}
 
 /* malloc-info.c; as in <malloc.h>, where older C libraries lack the second. */
 struct SliceMallinfo

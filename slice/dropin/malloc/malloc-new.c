@@ -64,10 +64,8 @@ sli_new_nothrow (size_t size, const void *nothrow)
 {
   void *block = sli_new_is_ours () ? malloc (size) : NULL;
 
-  return LIKELY (block != NULL)
-             ? block
-             : NEXT_NEW ("_Znw" CXX_SIZE CXX_NOTHROW, (size_t, const void *),
-                     (size, nothrow));
+  return LIKELY (block != NULL) ? block
+                                : NEXT_NEW_NOTHROW ("_Znw", size, nothrow);
 }
 
 void *

@@ -23,5 +23,8 @@ bool sli_new_is_ours (void);
       abort ();                                                               \
     next_ arguments;                                                          \
   })
+#define NEXT_NEW_NOTHROW(mangled, size, nothrow)                              \
+  NEXT_NEW (mangled CXX_SIZE CXX_NOTHROW, (size_t, const void *),             \
+            (size, nothrow))
 
 #endif

@@ -148,11 +148,8 @@ calloc (size_t n, size_t size)
   size_t bytes;
   void *block;
 
-  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
+  if (UNLIKELY (!product_fits (n, size, &bytes)))
+    return NULL;
   block = alloc_quick (bytes);
   return LIKELY (block != NULL) ? memset (block, 0, bytes)
                                 : alloc0_slow (bytes);
@@ -304,12 +301,7 @@ reallocarray (void *block, size_t n, size_t size)
 {
   size_t bytes;
 
-  if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
-    {
-      errno = ENOMEM;
-      return NULL;
-    }
-  return realloc (block, bytes);
+  return product_fits (n, size, &bytes) ? realloc (block, bytes) : NULL;
 }
 
 size_t
