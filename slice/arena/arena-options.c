@@ -12,6 +12,7 @@
 #include "arena-options.h"
 
 #include <errno.h>
+#include <string.h>
 #include "arena/source/block-source.h"
 #include "arena/source/span.h"
 #include "base/diag.h"
@@ -99,6 +100,19 @@ sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes)
     return true;
   errno = EINVAL;
   return false;
+}
+
+COLD void
+sli_pristine_keep (int *state, void *copy, const void *arena, size_t bytes)
+{
+  int none = PRISTINE_NONE;
+  if (!__atomic_compare_exchange_n (state, &none, PRISTINE_BUSY, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return;
+  memcpy (copy, arena, bytes);
+  sli_annotate_published (state, sizeof *state);
+  sli_annotate_published (copy, bytes);
+  STORE_RELEASE (state, PRISTINE_KEPT);
 }
 
 /* Reads the options; never returns 0. */

@@ -12,7 +12,6 @@
 #include <slice/arena.h>
 
 #include "base/trace.h"
-#include "port/annotate.h"
 #include "port/compiler.h"
 
 enum
@@ -52,22 +51,10 @@ typedef enum
   PRISTINE_KEPT
 } PristineState;
 
-/* Returns true to the one thread that may write it. */
-static inline bool
-sli_pristine_begin (int *state)
-{
-  int none = PRISTINE_NONE;
-  return __atomic_compare_exchange_n (state, &none, PRISTINE_BUSY, false,
-                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-static inline void
-sli_pristine_end (int *state, const void *copy, size_t bytes)
-{
-  sli_annotate_published (state, sizeof *state);
-  sli_annotate_published (copy, bytes);
-  STORE_RELEASE (state, PRISTINE_KEPT);
-}
+/* Keeps a copy of a new arena, unless another thread has done so or does it
+ * now. */
+void sli_pristine_keep (int *state, void *copy, const void *arena,
+                        size_t bytes);
 
 /* Returns true if it may be copied now.  It does not suit an arena that the
  * hooks see. */

@@ -41,6 +41,15 @@ sli_arena_report_handle (const void *handle, ArenaKind want)
                   kind_name (want));
 }
 
+size_t
+sli_bump_bytes (const SliceArenaOptions *options, size_t control_bytes)
+{
+  size_t empty = control_bytes + sli_options_embedded (options, control_bytes);
+  return sli_options_allow (options, empty)
+             ? empty + sli_traced_bytes (options)
+             : 0;
+}
+
 void
 sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
                size_t control_bytes, void (*end) (void *))

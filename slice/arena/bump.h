@@ -61,6 +61,12 @@ sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
     sli_arena_report_handle (handle, want);
 }
 
+/* The bytes of a new arena with these options: the control block, the block
+ * behind it, and what a recorder needs.  0, with errno EINVAL: above its
+ * limit. */
+size_t sli_bump_bytes (const SliceArenaOptions *options,
+                       size_t control_bytes);
+
 void sli_bump_init (Bump *bump, ArenaKind kind,
                     const SliceArenaOptions *options, size_t control_bytes,
                     void (*end) (void *));

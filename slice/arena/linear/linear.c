@@ -48,11 +48,7 @@ sli_arena_linear_bytes (const SliceArenaOptions *given,
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
-  size_t empty
-      = CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
-  return sli_options_allow (options, empty)
-             ? empty + sli_traced_bytes (options)
-             : 0;
+  return sli_bump_bytes (options, CONTROL_BYTES);
 }
 
 SliceLinear *
@@ -101,16 +97,6 @@ linear_end (void *memory)
 static SliceLinear pristine;
 static int pristine_state; /* PristineState */
 
-/* Keeps it, unless another thread does so. */
-COLD static void
-pristine_keep (const SliceLinear *linear)
-{
-  if (linear->bump.is_always_hidden || !sli_pristine_begin (&pristine_state))
-    return;
-  pristine = *linear;
-  sli_pristine_end (&pristine_state, &pristine, sizeof pristine);
-}
-
 static SliceLinear *
 pristine_copy (void)
 {
@@ -133,8 +119,8 @@ linear_new (const SliceArenaOptions *given)
   if (linear == NULL)
     return NULL;
   sli_arena_linear_setup (linear, &options, linear_end);
-  if (given == NULL)
-    pristine_keep (linear);
+  if (given == NULL && !linear->bump.is_always_hidden)
+    sli_pristine_keep (&pristine_state, &pristine, linear, sizeof pristine);
   return linear;
 }
 

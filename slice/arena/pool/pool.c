@@ -184,16 +184,6 @@ slice_pool_new (const SlicePoolOptions *given)
 static SlicePool pristine;
 static int pristine_state; /* PristineState */
 
-/* Keeps it, unless another thread does so. */
-COLD static void
-pristine_keep (const SlicePool *pool)
-{
-  if (pool->is_tracked || !sli_pristine_begin (&pristine_state))
-    return;
-  pristine = *pool;
-  sli_pristine_end (&pristine_state, &pristine, sizeof pristine);
-}
-
 /* Two copies, as the compiler makes a single large one with a slow string
  * instruction. */
 static inline void
@@ -228,8 +218,8 @@ slice_pool_new_plain (size_t object_bytes)
               && sli_pristine_is_kept (&pristine_state)))
     return pool_like_pristine (object_bytes);
   SlicePool *pool = slice_pool_new (&options);
-  if (pool != NULL)
-    pristine_keep (pool);
+  if (pool != NULL && !pool->is_tracked)
+    sli_pristine_keep (&pristine_state, &pristine, pool, sizeof pristine);
   return pool;
 }
 

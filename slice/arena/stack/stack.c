@@ -46,11 +46,7 @@ sli_arena_stack_bytes (const SliceArenaOptions *given,
   size_t bytes = NEW_BYTES - (sli_arena_all_checked () ? CHECKS_BYTES_MAX : 0);
   if (!sli_options_fill (given, bytes - CONTROL_BYTES, 0, options))
     return 0;
-  size_t empty
-      = CONTROL_BYTES + sli_options_embedded (options, CONTROL_BYTES);
-  return sli_options_allow (options, empty)
-             ? empty + sli_traced_bytes (options)
-             : 0;
+  return sli_bump_bytes (options, CONTROL_BYTES);
 }
 
 SliceStack *
