@@ -91,17 +91,17 @@ endif
 # What both have in common.
 %C%_libadvice_la_SOURCES = \
 	%D%/advice/advice.h \
-	%D%/advice/advice-chunks.h \
-	%D%/advice/advice-file.c \
+	%D%/advice/memory/advice-chunks.h \
+	%D%/advice/sites/advice-file.c \
 	%D%/advice/advice-malloc.c \
-	%D%/advice/advice-modules.c \
-	%D%/advice/advice-modules.h \
+	%D%/advice/sites/advice-modules.c \
+	%D%/advice/sites/advice-modules.h \
 	%D%/advice/advice-new.c \
-	%D%/advice/advice-region.h \
+	%D%/advice/memory/advice-region.h \
 	%D%/advice/advice-say.c \
 	%D%/advice/advice-say.h \
-	%D%/advice/advice-sites.c \
-	%D%/advice/advice-sites.h \
+	%D%/advice/sites/advice-sites.c \
+	%D%/advice/sites/advice-sites.h \
 	%D%/advice/advice-start.c \
 	%D%/advice/advice-start.h \
 	%D%/malloc/malloc-calls.h \
@@ -128,8 +128,8 @@ advice_ldflags = \
 	$(SLICE_LIB_LDFLAGS:-Wl,-Bsymbolic=)
 
 %C%_libslice_advice_la_SOURCES = \
-	%D%/advice/advice-chunks.c \
-	%D%/advice/advice-region.c
+	%D%/advice/memory/advice-chunks.c \
+	%D%/advice/memory/advice-region.c
 %C%_libslice_advice_la_CFLAGS = $(advice_cflags)
 %C%_libslice_advice_la_LIBTOOLFLAGS = $(shared_only)
 %C%_libslice_advice_la_LIBADD = $(advice_libs)

@@ -5,7 +5,7 @@
 trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patterns \
 	%D%/test-resample %D%/test-trace-file
 %C%_test_advice_file_SOURCES = %D%/test-advice-file.c \
-	slice/dropin/advice/advice-file.c
+	slice/dropin/advice/sites/advice-file.c
 %C%_test_advice_file_LDADD = $(GLIB_LIBS)
 %C%_test_json_SOURCES = %D%/test-json.c %D%/make-trace.c \
 	%D%/make-trace.h

@@ -1,4 +1,4 @@
-/* test-advice-file.c - unit tests of slice/dropin/advice/advice-file.c
+/* test-advice-file.c - unit tests of slice/dropin/advice/sites/advice-file.c
  *
  * SPDX-License-Identifier: MIT
  */

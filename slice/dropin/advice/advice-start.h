@@ -5,8 +5,8 @@
 #ifndef SLI_DROPIN_ADVICE_START_H
 #define SLI_DROPIN_ADVICE_START_H
 
-#include "dropin/advice/advice-region.h"
-#include "dropin/advice/advice-sites.h"
+#include "dropin/advice/memory/advice-region.h"
+#include "dropin/advice/sites/advice-sites.h"
 #include "dropin/malloc/malloc-next.h"
 
 #include <slice/address.h>

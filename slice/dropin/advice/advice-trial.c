@@ -20,7 +20,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 
-#include "dropin/advice/advice-chunks.h"
+#include "dropin/advice/memory/advice-chunks.h"
 #include "dropin/advice/advice-start.h"
 
 #include <slice/linear.h>

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "dropin/advice/advice-chunks.h"
+#include "advice-chunks.h"
 
 #include "port/one-thread.h"
 

@@ -12,8 +12,8 @@
 #define _GNU_SOURCE
 #include "config.h"
 
-#include "dropin/advice/advice-modules.h"
-#include "dropin/advice/advice-sites.h"
+#include "advice-modules.h"
+#include "advice-sites.h"
 
 #include <string.h>
 #include <sys/mman.h>

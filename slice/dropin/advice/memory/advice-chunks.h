@@ -18,7 +18,7 @@
 #ifndef SLI_DROPIN_ADVICE_CHUNKS_H
 #define SLI_DROPIN_ADVICE_CHUNKS_H
 
-#include "dropin/advice/advice-region.h"
+#include "advice-region.h"
 
 #define CHUNK_OPEN (UINT64_C (1) << 32)
 

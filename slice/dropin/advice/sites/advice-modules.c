@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 
-#include "dropin/advice/advice-modules.h"
+#include "advice-modules.h"
 #include "dropin/advice/advice-say.h"
 
 #include "port/compiler.h"

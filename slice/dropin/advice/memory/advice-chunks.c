@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 
-#include "dropin/advice/advice-chunks.h"
+#include "advice-chunks.h"
 
 #include <pthread.h>
 #include <string.h>
