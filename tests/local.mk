@@ -235,14 +235,14 @@ dist_check_SCRIPTS = \
 
 EXTRA_DIST += \
 	%D%/check-lib.sh \
-	%D%/clients/aliasing.c \
-	%D%/clients/client.c \
-	%D%/clients/client.cc \
-	%D%/clients/frozen.c \
-	%D%/clients/cmake/CMakeLists.txt \
-	%D%/clients/meson/meson.build \
-	%D%/clients/malloc-of.c \
-	%D%/clients/ralloc.c \
+	%D%/interface/aliasing.c \
+	%D%/installed/client.c \
+	%D%/installed/client.cc \
+	%D%/interface/frozen.c \
+	%D%/installed/cmake/CMakeLists.txt \
+	%D%/installed/meson/meson.build \
+	%D%/installed/malloc-of.c \
+	%D%/installed/ralloc.c \
 	%D%/data/libslice-x86-64.abi.xz \
 	%D%/day-clock.h \
 	%D%/failing-malloc.h \
@@ -481,7 +481,8 @@ MOSTLYCLEANFILES += stage.log \
 # once more under memcheck, where each object is reported.
 coverage_tool_tests = %D%/debugging/check-tools.sh %D%/arena/check-watch.sh
 coverage_memcheck_tests = %D%/checking/test-tool-mode $(arena_tests)
-coverage_tests = $(filter-out %.sh tests/clients/% tests/trace/%, $(TESTS))
+coverage_tests = $(filter-out %.sh tests/clients/% tests/dropin/% \
+	tests/trace/%, $(TESTS))
 coverage_ldflags = --coverage -Wl,-u,sli_coverage_hook
 coverage:
 	mkdir -p build-coverage && cd build-coverage \
@@ -537,11 +538,13 @@ include tests/fuzz/local.mk
 include tests/seeded/local.mk
 include tests/mutate/local.mk
 include tests/arena/local.mk
+include tests/cxx/local.mk
 include tests/adaptors/local.mk
 include tests/recording/local.mk
 include tests/bench/local.mk
 include tests/bench/arena/local.mk
 include tests/clients/local.mk
+include tests/dropin/local.mk
 include tests/stress/local.mk
 include tests/predictions/local.mk
 include tests/trace/local.mk

@@ -1,4 +1,4 @@
-# tests/arena/local.mk - the tests of the arenas and of slice.hpp
+# tests/arena/local.mk - the tests of the arenas
 #
 # SPDX-License-Identifier: MIT
 
@@ -62,35 +62,17 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_tlsf_damage_SOURCES = %D%/test-tlsf-damage.c $(arena_test_sources)
 %C%_test_tlsf_damage_LDADD = $(slice_test_libs)
 
-# C++: the header, LLVM's allocators on our pages, and the examples.
+# The examples in C++.
 if HAVE_CXX
-arena_cxx_tests = %D%/test-containers %D%/test-hpp %D%/test-llvm \
-	%D%/test-objects
 arena_examples = \
 	docs/examples/one-owner \
 	docs/examples/owner-and-consumer \
 	docs/examples/many-consumers \
 	docs/examples/words
 if WITH_TESTS
-check_PROGRAMS += $(arena_cxx_tests) $(arena_examples)
-TESTS += $(arena_cxx_tests) %D%/check-cxx.sh %D%/check-cxx-types.sh
-tiered_tests += %D%/check-cxx.sh
+check_PROGRAMS += $(arena_examples)
 endif
 endif
-%C%_test_hpp_SOURCES = %D%/test-hpp.cc
-%C%_test_hpp_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
-%C%_test_hpp_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
-%C%_test_containers_SOURCES = %D%/test-containers.cc
-%C%_test_containers_LDADD = slice/libslice.la
-# Most of its time is the compiler's: it is built in the cheapest way here, and
-# by check-cxx.sh with optimisation, in the second tier.
-%D%/test-containers.$(OBJEXT): CXXFLAGS += -g0 -O0
-%C%_test_objects_SOURCES = %D%/test-objects.cc
-%C%_test_objects_LDADD = slice/libslice.la
-%C%_test_llvm_SOURCES = %D%/test-llvm.cc
-%C%_test_llvm_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
-%C%_test_llvm_LDADD = $(slice_test_libs) $(LLVM_LIBS)
-
 docs_examples_words_SOURCES = docs/examples/words.cc
 docs_examples_words_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
 docs_examples_words_LDADD = slice/libslice.la
@@ -104,7 +86,6 @@ docs_examples_many_consumers_LDADD = slice/libslice.la
 # What valgrind and AddressSanitizer see; the examples' output.
 check_scripts += %D%/check-arena-examples.sh
 slow_scripts += %D%/check-watch.sh
-dist_check_SCRIPTS += %D%/check-cxx.sh %D%/check-cxx-types.sh
 slow_programs += %D%/watch-misuse
 check_PROGRAMS += docs/examples/events docs/examples/messages
 needs_%C%_check_watch = %D%/watch-misuse

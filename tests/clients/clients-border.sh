@@ -10,7 +10,7 @@
 . "$(dirname "$0")/clients-lib.sh"
 
 have_dropin || skip_all "no drop-in was built, or with a sanitizer"
-border=$top_builddir/tests/clients/border
+border=$top_builddir/tests/dropin/border
 test -x "$border" || skip_all "no GLib to build the program with"
 said=$temporary/said
 n=$((${BORDER_CROSSINGS:-10000000} / 2))

@@ -1,6 +1,6 @@
 /* test-heap.c - slice/heap.h as a program uses it
  *
- * What malloc by slices promises is in tests/clients/test-malloc.c.
+ * What malloc by slices promises is in tests/dropin/test-malloc.c.
  *
  * SPDX-License-Identifier: MIT
  */

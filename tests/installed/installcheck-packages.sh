@@ -13,7 +13,7 @@
 
 : "${PKG_CONFIG:=pkg-config}" "${INSTALLCHECK_DESTDIR=}"
 DESTDIR=$INSTALLCHECK_DESTDIR
-clients=$(cd "$top_srcdir/tests/clients" && pwd)
+clients=$(cd "$top_srcdir/tests/installed" && pwd)
 sources=$(cd "$top_srcdir" && pwd)
 uninstalled=$(cd "$top_builddir" && pwd)/slice/packaging
 cd "$temporary" || exit 99
@@ -201,7 +201,7 @@ fi
 
 # --- Meson ---
 
-# meson_client: what goes wrong with the project of tests/clients/meson
+# meson_client: what goes wrong with the project of tests/installed/meson
 meson_client ()
 {
   rm -rf meson-source

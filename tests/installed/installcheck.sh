@@ -10,7 +10,7 @@
 
 : "${PKG_CONFIG:=pkg-config}" "${INSTALLCHECK_DESTDIR=}"
 DESTDIR=$INSTALLCHECK_DESTDIR
-clients=$(cd "$top_srcdir/tests/clients" && pwd)
+clients=$(cd "$top_srcdir/tests/installed" && pwd)
 top_readme=$(cd "$top_srcdir" && pwd)/README
 cd "$temporary" || exit 99
 

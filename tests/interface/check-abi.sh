@@ -80,17 +80,17 @@ if test -n "${SLICE_ABI_RECORD-}"; then
 fi
 
 expect_none "the layouts of version 1 are as they were frozen" \
-  "$(frozen "$top_srcdir/tests/clients/frozen.c")"
+  "$(frozen "$top_srcdir/tests/interface/frozen.c")"
 sed 's/WORDS (SlicePoolV1, 3)/WORDS (SlicePoolV1, 4)/' \
-  "$top_srcdir/tests/clients/frozen.c" > "$temporary/other.c"
+  "$top_srcdir/tests/interface/frozen.c" > "$temporary/other.c"
 expect_found "another size is found" 'the size of SlicePoolV1' \
   "$(frozen "$temporary/other.c")"
-sed 's/? 56 : 40/? 64 : 48/' "$top_srcdir/tests/clients/frozen.c" \
+sed 's/? 56 : 40/? 64 : 48/' "$top_srcdir/tests/interface/frozen.c" \
   > "$temporary/other.c"
 expect_found "another size of a mark is found" 'the size of SliceMark' \
   "$(frozen "$temporary/other.c")"
 sed 's/SLICE_CLASS_V1 (size)/(size == 40 ? 0 : SLICE_CLASS_V1 (size))/' \
-  "$top_srcdir/tests/clients/frozen.c" > "$temporary/other.c"
+  "$top_srcdir/tests/interface/frozen.c" > "$temporary/other.c"
 expect_found "another class is found" 'the sum is' \
   "$(frozen "$temporary/other.c")"
 

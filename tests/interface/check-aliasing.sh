@@ -15,7 +15,7 @@ test -f "$libraries/libslice.so" || skip_all "no shared library was built"
 if $NM -D "$libraries/libslice.so" | grep -q -E ' U __(asan|tsan|ubsan)_'; then
   skip_all "instrumented by a sanitizer"
 fi
-source=$top_srcdir/tests/clients/aliasing.c
+source=$top_srcdir/tests/interface/aliasing.c
 : "${includes:=-I$top_builddir -I$top_srcdir}"
 
 # works COMPILER: true if there is such a compiler, and it links

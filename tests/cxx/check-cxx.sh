@@ -687,7 +687,7 @@ in_language ()
     skip "containers: $1 $2" "not known here"
     return
   fi
-  said=$($1 $2 -O1 -g1 $flags "$top_srcdir/tests/arena/test-containers.cc" \
+  said=$($1 $2 -O1 -g1 $flags "$top_srcdir/tests/cxx/test-containers.cc" \
            $libs -o "$temporary/containers" 2>&1 \
          && "$temporary/containers" 2>&1)
   expect_none "containers: $1 $2" \

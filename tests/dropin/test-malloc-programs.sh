@@ -8,7 +8,7 @@
 # SPDX-License-Identifier: MIT
 
 . "$(dirname "$0")/../check-lib.sh"
-. "$(dirname "$0")/clients-lib.sh"
+. "$(dirname "$0")/../clients/clients-lib.sh"
 
 dropin=$top_builddir/slice/dropin/.libs/libslice-malloc.so
 libslice=$top_builddir/slice/.libs/libslice.so.0
@@ -166,7 +166,7 @@ done
 
 for mode in checked hardened; do
   code=0
-  SLICE_OPTIONS=$mode "$top_builddir/tests/clients/test-malloc" \
+  SLICE_OPTIONS=$mode "$top_builddir/tests/dropin/test-malloc" \
     -p /slice/malloc/model -p /slice/malloc/sizes -p /slice/malloc/aligned \
     -p /slice/malloc/calloc-is-zero > "$said" 2>&1 || code=$?
   expect_none "test-malloc, $mode" \
@@ -181,7 +181,7 @@ misuse ()
   code=0
   (exec 2> /dev/null
    SLICE_OPTIONS=$1 LD_PRELOAD=$SLICE_RUN_PRELOAD \
-     exec "$top_builddir/tests/clients/malloc-misuse" "$2" "$3" \
+     exec "$top_builddir/tests/dropin/malloc-misuse" "$2" "$3" \
      > "$said" 2>&1) || code=$?
   if test -z "$4"; then
     expect_found "$2 of $3 bytes is not noticed: ${1:-no mode}" \
@@ -401,10 +401,10 @@ expect_found "sort in 150 MB of addresses" \
 # --- with the other drop-ins ---
 
 SLICE_RUN_PRELOAD=$libslice:$dropin:$gslice
-if test -x "$top_builddir/tests/clients/border"; then
+if test -x "$top_builddir/tests/dropin/border"; then
   for mode in "" checked; do
     code=0
-    SLICE_OPTIONS=$mode by_slices "$top_builddir/tests/clients/border" 2000 \
+    SLICE_OPTIONS=$mode by_slices "$top_builddir/tests/dropin/border" 2000 \
       > "$said" 2>&1 || code=$?
     expect_found "with the g_slice drop-in, blocks cross the border${mode:+, \
 $mode}" '^ended with 0$' "$(cat "$said"; echo "ended with $code")"

@@ -8,7 +8,7 @@
 # SPDX-License-Identifier: MIT
 
 . "$(dirname "$0")/../check-lib.sh"
-. "$(dirname "$0")/clients-lib.sh"
+. "$(dirname "$0")/../clients/clients-lib.sh"
 
 dropin=$top_builddir/slice/dropin/.libs/libslice-gslice.so
 said=$temporary/said
@@ -141,7 +141,7 @@ fi
 
 # --- the border ---
 
-border=$top_builddir/tests/clients/border
+border=$top_builddir/tests/dropin/border
 if test -x "$border"; then
   for mode in plain debug-blocks trim-thread; do
     option=
