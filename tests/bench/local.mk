@@ -23,19 +23,19 @@ CLEANFILES += %D%/libbench.la
 
 slice_bench_sources = \
 	%D%/adaptor.c \
-	%D%/load.h \
-	%D%/load-batch.c \
-	%D%/load-colour.c \
-	%D%/load-live.c \
-	%D%/load-memory.c \
-	%D%/load-replay.c \
-	%D%/load-server.c \
-	%D%/load-set.c \
-	%D%/load-slice-test.c \
-	%D%/load-table.c \
-	%D%/load-scratch.c \
-	%D%/load-thread.c \
-	%D%/load-tree.c \
+	%D%/load/load.h \
+	%D%/load/load-batch.c \
+	%D%/load/load-colour.c \
+	%D%/load/load-live.c \
+	%D%/load/load-memory.c \
+	%D%/load/load-replay.c \
+	%D%/load/load-server.c \
+	%D%/load/load-set.c \
+	%D%/load/load-slice-test.c \
+	%D%/load/load-table.c \
+	%D%/load/load-scratch.c \
+	%D%/load/load-thread.c \
+	%D%/load/load-tree.c \
 	%D%/measured.h \
 	$(adaptor_headers)
 

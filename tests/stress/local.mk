@@ -14,14 +14,14 @@ bin_PROGRAMS += %D%/slice-test
 	%D%/careful.h \
 	%D%/child.c \
 	%D%/columns.c \
-	%D%/contestant.h \
-	%D%/contestant-functions.c \
-	%D%/contestant-gslice.c \
-	%D%/contestant-limit.c \
-	%D%/contestant-loop.c \
-	%D%/contestant-malloc.c \
-	%D%/contestant-slice.c \
-	%D%/contestants.c \
+	%D%/contestants/contestant.h \
+	%D%/contestants/contestant-functions.c \
+	%D%/contestants/contestant-gslice.c \
+	%D%/contestants/contestant-limit.c \
+	%D%/contestants/contestant-loop.c \
+	%D%/contestants/contestant-malloc.c \
+	%D%/contestants/contestant-slice.c \
+	%D%/contestants/contestants.c \
 	%D%/expand.c \
 	%D%/expect.c \
 	%D%/lies.c \

@@ -13,7 +13,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "measured.h"
+#include "tests/bench/measured.h"
 #include "load.h"
 
 static void *first_blocks[THREADS_MAX];

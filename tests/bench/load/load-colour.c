@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "measured.h"
+#include "tests/bench/measured.h"
 #include "load.h"
 
 typedef struct

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "measured.h"
+#include "tests/bench/measured.h"
 #include "load.h"
 #include <tests/adaptors/walk.h>
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define ADAPTOR <tests/adaptors/slice.h>
-#include <tests/stress/contestant.h>
+#include <tests/stress/contestants/contestant.h>
 
 static const char *
 slab_prepare (const Options *options)

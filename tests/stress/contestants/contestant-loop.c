@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define ADAPTOR <tests/adaptors/loop.h>
-#include <tests/stress/contestant.h>
+#include <tests/stress/contestants/contestant.h>
 
 static const char *
 loop_prepare (const Options *options)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define ADAPTOR <tests/adaptors/limit.h>
-#include <tests/stress/contestant.h>
+#include <tests/stress/contestants/contestant.h>
 
 const Contestant contestant_limit = {
   .name = "limit",
