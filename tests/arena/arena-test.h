@@ -39,6 +39,24 @@ bool skip_checked (const char *reason);
  * that error number, and that the text matches. */
 void expect_error (int number, const char *text);
 
+/* The head of a function test_misuse_<name>, whose body ends so; or that of one
+ * whose body is a call. */
+#define MISUSE(name, number, text)                                            \
+ static void body_##name (void);                                              \
+ static void test_misuse_##name (void)                                        \
+ {                                                                            \
+  if (g_test_subprocess ())                                                   \
+   body_##name ();                                                            \
+  else                                                                        \
+   expect_error (number, text);                                               \
+ }                                                                            \
+ static void body_##name (void)
+#define MISUSE_CALL(name, number, text, call)                                 \
+ MISUSE (name, number, text)                                                  \
+ {                                                                            \
+  call;                                                                       \
+ }
+
 /* held = used + free + wasted + control. */
 void assert_stats_add_up (const SliceArenaStats *stats);
 

@@ -304,24 +304,13 @@ use_of_wrong_kind (void)
   slice_pool_n_live ((SlicePool *) tlsf);
 }
 
-#define MISUSE(name, number, text, body)                                      \
- static void test_misuse_##name (void)                                        \
- {                                                                            \
-  if (g_test_subprocess ())                                                   \
-   {                                                                          \
-    body;                                                                     \
-    return;                                                                   \
-   }                                                                          \
-  expect_error (number, text);                                                \
- }
-
-MISUSE (reentry, 341, "a function that one of its calls runs",
-        pool_within_pool ())
-MISUSE (walk, 341, "a function that one of its calls runs",
-        free_within_walk ())
-MISUSE (twice, 320, "is free already", free_twice ())
-MISUSE (twice_tlsf, 330, "is free already", free_twice_tlsf ())
-MISUSE (kind, 306, "is no live pool", use_of_wrong_kind ())
+MISUSE_CALL (reentry, 341, "a function that one of its calls runs",
+             pool_within_pool ())
+MISUSE_CALL (walk, 341, "a function that one of its calls runs",
+             free_within_walk ())
+MISUSE_CALL (twice, 320, "is free already", free_twice ())
+MISUSE_CALL (twice_tlsf, 330, "is free already", free_twice_tlsf ())
+MISUSE_CALL (kind, 306, "is no live pool", use_of_wrong_kind ())
 
 int
 main (int argc, char **argv)

@@ -865,17 +865,6 @@ free_behind_block (void)
     slice_pool_free (pool, objects[i]);
 }
 
-#define MISUSE(name, number, text, body)                                      \
- static void test_misuse_##name (void)                                        \
- {                                                                            \
-  if (g_test_subprocess ())                                                   \
-   {                                                                          \
-    body;                                                                     \
-    return;                                                                   \
-   }                                                                          \
-  expect_error (number, text);                                                \
- }
-
 /* So are addresses at which no object starts.  Enough are freed in random
  * order for the pool's map of its blocks. */
 static void
@@ -902,23 +891,24 @@ free_many_and (size_t size, bool is_foreign, size_t offset)
     slice_pool_free (pool, objects[i]);
 }
 
-MISUSE (foreign_moved, 321, "is not of this pool", free_many_and (24, 1, 0))
-MISUSE (interior_moved, 322, "8 bytes inside an object of 24",
-        free_many_and (24, 0, 8))
-MISUSE (unaligned_moved, 322, "1 bytes inside an object of 64",
-        free_many_and (64, 0, 1))
+MISUSE_CALL (foreign_moved, 321, "is not of this pool",
+             free_many_and (24, 1, 0))
+MISUSE_CALL (interior_moved, 322, "8 bytes inside an object of 24",
+             free_many_and (24, 0, 8))
+MISUSE_CALL (unaligned_moved, 322, "1 bytes inside an object of 64",
+             free_many_and (64, 0, 1))
 
-MISUSE (twice, 320, "is free already", free_twice (24, 0, 0))
-MISUSE (twice_small, 320, "is free already", free_twice (8, 0, 0))
-MISUSE (twice_later, 320, "is free already",
-        free_twice (24, SLICE_ARENA_CHECKED, 64))
-MISUSE (twice_moved, 320, "is free already", free_many_twice ())
-MISUSE (twice_downwards, 320, "is free already", free_down_twice ())
-MISUSE (behind_block, 321, "is not of this pool", free_behind_block ())
-MISUSE (twice_later_small, 320, "is free already",
-        free_twice (8, SLICE_ARENA_CHECKED, 10))
-MISUSE (twice_checked, 320, "is free already",
-        free_twice (24, SLICE_ARENA_CHECKED, 10))
+MISUSE_CALL (twice, 320, "is free already", free_twice (24, 0, 0))
+MISUSE_CALL (twice_small, 320, "is free already", free_twice (8, 0, 0))
+MISUSE_CALL (twice_later, 320, "is free already",
+             free_twice (24, SLICE_ARENA_CHECKED, 64))
+MISUSE_CALL (twice_moved, 320, "is free already", free_many_twice ())
+MISUSE_CALL (twice_downwards, 320, "is free already", free_down_twice ())
+MISUSE_CALL (behind_block, 321, "is not of this pool", free_behind_block ())
+MISUSE_CALL (twice_later_small, 320, "is free already",
+             free_twice (8, SLICE_ARENA_CHECKED, 10))
+MISUSE_CALL (twice_checked, 320, "is free already",
+             free_twice (24, SLICE_ARENA_CHECKED, 10))
 
 static void
 free_after_empty (void)
@@ -952,7 +942,7 @@ free_foreign (void)
   slice_pool_alloc (pool);
   slice_pool_free (pool, slice_pool_alloc (other));
 }
-MISUSE (foreign, 321, "is not of this pool", free_foreign ())
+MISUSE_CALL (foreign, 321, "is not of this pool", free_foreign ())
 
 static void
 free_interior (void)
@@ -961,7 +951,7 @@ free_interior (void)
   char *object = slice_pool_alloc (pool);
   slice_pool_free (pool, object + 8);
 }
-MISUSE (interior, 322, "8 bytes inside an object of 24", free_interior ())
+MISUSE_CALL (interior, 322, "8 bytes inside an object of 24", free_interior ())
 
 static void
 write_after_free (void)

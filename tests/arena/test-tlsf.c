@@ -561,17 +561,6 @@ test_gives_back (void)
 
 /* --- misuse -------------------------------------------------------------- */
 
-#define MISUSE(name, number, text)                                            \
- static void body_##name (void);                                              \
- static void test_misuse_##name (void)                                        \
- {                                                                            \
-  if (g_test_subprocess ())                                                   \
-   body_##name ();                                                            \
-  else                                                                        \
-   expect_error (number, text);                                               \
- }                                                                            \
- static void body_##name (void)
-
 MISUSE (twice, 330, "is free already")
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
