@@ -12,6 +12,15 @@
 
 . "$(dirname "$0")/../check-lib.sh"
 
+# The levels of optimisation; in the first tier those that inline most.
+if test "${SLICE_TEST_TIER:-1}" = 1; then
+  frame_levels=-O2
+  large_levels=-O2
+else
+  frame_levels="-O0 -O2"
+  large_levels="-O0 -O1 -O2 -Os"
+fi
+
 flags="-I$top_builddir -I$top_srcdir -pthread"
 libs="-L$top_builddir/slice/.libs -lslice -Wl,-rpath,$PWD/slice/.libs"
 libs="$libs -Wl,-rpath,$top_builddir/slice/.libs"
@@ -609,7 +618,7 @@ frames ()
     skip "$1: coroutines" "not known here"
     return
   fi
-  for level in -O0 -O2; do
+  for level in $frame_levels; do
     expect_found "$1 $level: a coroutine's frame is a slice, and aligned" \
       'status 7' "$(frame "$1" SLICE_PROMISE_OPERATORS $level)"
     expect_found "$1 $level: a frame without memory is the promise's matter" \
@@ -675,7 +684,7 @@ large ()
 limit="-fno-early-inlining --param large-function-insns=0"
 limit="$limit --param large-function-growth=0"
 case $($CXX --version) in *clang*) limit= ;; esac
-for level in -O0 -O1 -O2 "-O2 $limit" -Os; do
+for level in $large_levels "-O2 $limit"; do
   expect_none "no warning: $level" "$(large "$level")"
 done
 

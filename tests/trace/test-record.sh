@@ -153,7 +153,7 @@ record "$t" "$clients/ends" status
 equal end-status $? 42
 
 # --- a file that lost its end ---
-record "$t" "$clients/threads" 2 100000
+record "$t" "$clients/threads" 2 40000
 whole=$(info "$t" events)
 size=$(wc -c < "$t")
 head -c $((size * 2 / 3)) "$t" > "$work/cut"
