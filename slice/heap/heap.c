@@ -340,8 +340,8 @@ sli_heap_large_usable (const void *block)
   return larger_usable (block, heap.next->free_name);
 }
 
-/* The slices' largest blocks are mallocs, and so may be this heap's.  Where GLib
- * uses malloc, it frees a g_slice block by free(): then it is no slice any
+/* The slices' largest blocks are mallocs, and so may be this heap's.  Where
+ * GLib uses malloc, it frees a g_slice block by free(): then it is no slice any
  * more. */
 static COLD void
 slice_forget (const void *block, const char *operation, const void *site)
