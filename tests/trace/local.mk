@@ -63,6 +63,8 @@ EXTRA_DIST += \
 	%D%/clients/forks.c \
 	%D%/clients/headers.cc \
 	%D%/clients/index.c \
+	%D%/clients/late.c \
+	%D%/clients/late-plugin.c \
 	%D%/clients/lines.c \
 	%D%/clients/lines-cxx.cc \
 	%D%/clients/many.c \

@@ -150,8 +150,36 @@ else
   skip "cxx" "no C++ compiler"
 fi
 
+# --- a module that is loaded late, and each time elsewhere ---
+
+compile late late.c -O2 -rdynamic -Wl,--build-id=sha1 -ldl
+compile late.so late-plugin.c -O2 -fPIC -shared -Wl,--build-id=sha1
+apply_options=
+
+# late NAME MODULE ROUNDS HOW SITES TOTAL
+late ()
+{
+  advise "late-$1" "$work/late" "$work/$2" "$3" "$4"
+  equal "late, $1: sites" "$(sed -n 's/^site \([a-z]*\) pin [0-9]* blocks /\1 /p' \
+    "$work/late-$1.advice" | LC_ALL=C sort | tr '\n' ' ')" "$5"
+  same "late-$1" "$work/late" "$work/$2" "$3" "$4"
+  equal "late, $1: all blocks" "$(total)" "$6"
+}
+late once late.so 1 apart \
+  "linear 2000 main (late_work) linear 2000 own_work " \
+  "2 sites advised, 2 found, 4000 blocks served, 0 switched off"
+follow late-once "$work/late" - 1 > "$work/out"
+expect_found "late: why nothing was found" \
+  ' 0 blocks of 2000 expected, that build of late.so was not seen: main ' \
+  "$(cat "$work/said")"
+follow list "$work/applied" pairs 1 > "$work/out"
+expect_found "list: nor is there a reason" \
+  ' 0 blocks of 100000 expected, no call of it was found: node_new$' \
+  "$(cat "$work/said")"
+
 # --- all calls at random ---
 
+apply_options=--all
 advise random "$work/applied" random 1
 sed 's/^site linear pin [0-9]*/site linear pin 1000000000/' \
   "$work/random.advice" > "$work/random-kept.advice"

@@ -92,11 +92,36 @@ free_rest_or_slice (void *block)
 
 /* --- counts -------------------------------------------------------------- */
 
+/* A site that was never found, and why. */
+static void
+site_say_missing (unsigned i)
+{
+  const AdviceSite *site = &sli_advice.sites[i];
+  const AdviceModule *missing = sli_sites_missing (i);
+
+  if (missing == NULL)
+    sli_advice_say ("%12d blocks of %llu expected, no call of it was found: "
+                    "%.*s",
+                    0, (unsigned long long) site->n_expected,
+                    (int) site->n_name, site->name);
+  else
+    sli_advice_say ("%12d blocks of %llu expected, that build of %.*s was "
+                    "not seen: %.*s",
+                    0, (unsigned long long) site->n_expected,
+                    (int) missing->n_name, missing->name, (int) site->n_name,
+                    site->name);
+}
+
 static void
 site_say (unsigned i, uint64_t n_blocks, uint64_t n_chunks)
 {
   const AdviceSite *site = &sli_advice.sites[i];
 
+  if (n_blocks == 0)
+    {
+      site_say_missing (i);
+      return;
+    }
   sli_advice_say ("%12llu blocks of %llu expected, %llu KiB at most%s: %.*s",
                   (unsigned long long) n_blocks,
                   (unsigned long long) site->n_expected,

@@ -34,6 +34,7 @@ typedef struct
   uint64_t bias;
   bool is_loaded;
   bool seen;  /* by the scan that runs */
+  bool was;   /* seen by some scan */
   bool said;  /* that it is another build */
 } LoadState;
 
@@ -157,7 +158,7 @@ module_match (const struct dl_phdr_info *info)
 
       if (is_build (module, id, n_id))
         {
-          modules.states[i].seen = true;
+          modules.states[i].seen = modules.states[i].was = true;
           modules.states[i].bias = info->dlpi_addr;
           return;
         }
@@ -242,4 +243,10 @@ sli_advice_module_bias (unsigned module, uint64_t *bias)
 {
   *bias = modules.states[module].bias;
   return modules.states[module].is_loaded;
+}
+
+bool
+sli_advice_module_was (unsigned module)
+{
+  return modules.states[module].was;
 }

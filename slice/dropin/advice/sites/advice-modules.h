@@ -18,5 +18,7 @@ bool sli_advice_modules_scan (void);
 bool sli_advice_module_has (uintptr_t pc);
 /* What to add to a module's offsets; false: it is not loaded. */
 bool sli_advice_module_bias (unsigned module, uint64_t *bias);
+/* Returns true if some scan saw the module. */
+bool sli_advice_module_was (unsigned module);
 
 #endif

@@ -5,6 +5,9 @@
  * new table replaces the old one, which stays, since readers have no lock;
  * that is a few times in a run.
  *
+ * A module may be loaded after its callee was advised: the address that is not
+ * known may be an outer one.
+ *
  * A wrong match would cost memory only: free() does not depend on sites.
  *
  * Design: chapter 15.  SPDX-License-Identifier: MIT
@@ -32,6 +35,8 @@ static struct
   Advice *advice;
   EdgeTable *table; /* NULL: none yet */
   uint32_t is_busy; /* a thread renews it */
+  /* as sli_sites_filter, of the frames further out */
+  bool outer_filter[SITES_FILTER_SIZE];
 } sites;
 
 /* --- the table ----------------------------------------------------------- */
@@ -69,6 +74,13 @@ edge_add (EdgeTable *table, unsigned node)
   table->nodes[at] = (uint16_t) node;
 }
 
+static void
+cache_clear (void)
+{
+  for (size_t i = 0; i < 1 << SITES_CACHE_BITS; i++)
+    STORE (&sli_sites_cache[i], 0);
+}
+
 /* Sets the addresses of the nodes, and replaces the table. */
 static void
 table_make (void)
@@ -97,8 +109,8 @@ table_make (void)
     }
   is_first = sites.table == NULL;
   STORE_RELEASE (&sites.table, table);
-  for (size_t i = 0; !is_first && i < 1 << SITES_CACHE_BITS; i++)
-    STORE (&sli_sites_cache[i], 0);
+  if (!is_first)
+    cache_clear ();
 }
 
 /* Looks which modules are loaded; false: another thread is doing so. */
@@ -136,6 +148,19 @@ sli_sites_miss (uintptr_t pc)
   return (unsigned) entry;
 }
 
+/* The child of a node for an address that the table does not have: its module
+ * may have been loaded since.  The cache has the addresses whose module is
+ * known. */
+static NOINLINE unsigned
+outer_miss (const EdgeTable **table, unsigned parent, uintptr_t pc)
+{
+  const EdgeTable *before = *table;
+
+  sites_node ((const void *) pc);
+  *table = LOAD_ACQUIRE (&sites.table);
+  return *table == before ? 0 : edge_find (*table, parent, pc);
+}
+
 unsigned
 sli_sites_find (unsigned node, const char *frame)
 {
@@ -145,6 +170,7 @@ sli_sites_find (unsigned node, const char *frame)
   while (node != 0)
     {
       const AdviceNode *at = &sites.advice->nodes[node];
+      unsigned parent = node;
       uintptr_t outer;
 
       if (at->site != 0)
@@ -152,7 +178,9 @@ sli_sites_find (unsigned node, const char *frame)
       if (at->outer_at == 0)
         break;
       memcpy (&outer, frame + at->outer_at - sizeof outer, sizeof outer);
-      node = edge_find (table, node, outer);
+      node = edge_find (table, parent, outer);
+      if (node == 0 && sites.outer_filter[outer % SITES_FILTER_SIZE])
+        node = outer_miss (&table, parent, outer);
     }
   return site;
 }
@@ -163,17 +191,50 @@ sli_sites_begin (Advice *advice, const char *path)
   sites.advice = advice;
   sli_advice_modules_begin (advice, path);
   for (unsigned i = 1; i < advice->n_nodes; i++)
-    if (advice->nodes[i].parent == 0)
-      STORE (&sli_sites_filter[advice->nodes[i].offset % SITES_FILTER_SIZE],
-             true);
+    STORE (&(advice->nodes[i].parent == 0
+                 ? sli_sites_filter
+                 : sites.outer_filter)[advice->nodes[i].offset
+                                       % SITES_FILTER_SIZE],
+           true);
   sites_renew ();
 }
 
 void
 sli_sites_renew (void)
 {
-  if (LOAD_ACQUIRE (&sites.table) != NULL)
-    sites_renew ();
+  if (LOAD_ACQUIRE (&sites.table) == NULL)
+    return;
+  sites_renew ();
+  /* what lay there led to no advice; what comes there may */
+  cache_clear ();
+}
+
+/* A module of the stack that ends at a node, which was never loaded; or
+ * NULL. */
+static const AdviceModule *
+path_missing (unsigned node)
+{
+  const Advice *advice = sites.advice;
+
+  for (; node != 0; node = advice->nodes[node].parent)
+    if (!sli_advice_module_was (advice->nodes[node].module))
+      return &advice->modules[advice->nodes[node].module];
+  return NULL;
+}
+
+const AdviceModule *
+sli_sites_missing (unsigned site)
+{
+  const AdviceModule *missing = NULL;
+
+  for (unsigned i = 1; i < sites.advice->n_nodes; i++)
+    if (sites.advice->nodes[i].site == site + 1)
+      {
+        missing = path_missing (i);
+        if (missing == NULL)
+          break;
+      }
+  return missing;
 }
 
 void

@@ -69,6 +69,10 @@ sites_node (const void *return_address)
  */
 unsigned sli_sites_find (unsigned node, const char *frame);
 
+/* A module that was never loaded, without which the site can't be found; NULL:
+ * there is none. */
+const AdviceModule *sli_sites_missing (unsigned site);
+
 /* Begins with advice from a file, whose name is for messages. */
 void sli_sites_begin (Advice *advice, const char *path);
 /* Another module may lie where one was. */
