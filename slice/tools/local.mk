@@ -137,6 +137,7 @@ endif
 	%D%/trace/format/trace-read.h \
 	%D%/trace/format/trace-read-parts.h \
 	%D%/trace/format/trace-stream.c \
+	%D%/trace/format/trace-twins.c \
 	%D%/trace/format/trace-write.c \
 	%D%/trace/format/trace-write.h \
 	%D%/trace/format/xxh64.c \

@@ -154,6 +154,8 @@ fi
 
 compile late late.c -O2 -rdynamic -Wl,--build-id=sha1 -ldl
 compile late.so late-plugin.c -O2 -fPIC -shared -Wl,--build-id=sha1
+compile late-direct.so late-plugin.c -O2 -fPIC -shared -DDIRECT \
+  -Wl,--build-id=sha1
 apply_options=
 
 # late NAME MODULE ROUNDS HOW SITES TOTAL
@@ -162,12 +164,26 @@ late ()
   advise "late-$1" "$work/late" "$work/$2" "$3" "$4"
   equal "late, $1: sites" "$(sed -n 's/^site \([a-z]*\) pin [0-9]* blocks /\1 /p' \
     "$work/late-$1.advice" | LC_ALL=C sort | tr '\n' ' ')" "$5"
+  equal "late, $1: no key comes twice" "$("$trace" patterns \
+    "$work/late-$1.trace" | sed -n 's/.*"key": *"\([0-9a-f]*\)".*/\1/p' \
+    | sort | uniq -d)" ""
+  equal "late, $1: each frame is in a module" "$("$trace" hot -n 100 \
+    "$work/late-$1.trace" | grep -c ' 0x7')" 0
   same "late-$1" "$work/late" "$work/$2" "$3" "$4"
   equal "late, $1: all blocks" "$(total)" "$6"
 }
 late once late.so 1 apart \
   "linear 2000 main (late_work) linear 2000 own_work " \
   "2 sites advised, 2 found, 4000 blocks served, 0 switched off"
+late apart late.so 4 apart \
+  "linear 8000 main (late_work) linear 8000 own_work " \
+  "2 sites advised, 2 found, 16000 blocks served, 0 switched off"
+late near late.so 4 near \
+  "linear 8000 main (late_work) linear 8000 own_work " \
+  "2 sites advised, 2 found, 16000 blocks served, 0 switched off"
+late direct late-direct.so 4 apart \
+  "linear 16000 main (late_work) linear 8000 own_work " \
+  "2 sites advised, 2 found, 24000 blocks served, 0 switched off"
 follow late-once "$work/late" - 1 > "$work/out"
 expect_found "late: why nothing was found" \
   ' 0 blocks of 2000 expected, that build of late.so was not seen: main ' \

@@ -1,8 +1,8 @@
 /* trace-read-parts.h - shared by the parts of a reader
  *
  * Tools.  trace-read.c opens a file and finds its blocks; trace-blocks.c reads
- * the blocks without events; trace-stream.c decodes the events and merges the
- * threads.
+ * the blocks without events; trace-twins.c joins stacks that are the same;
+ * trace-stream.c decodes the events and merges the threads.
  *
  * Design: chapter 13; docs/design/trace-format.md.
  * SPDX-License-Identifier: MIT
@@ -52,6 +52,11 @@ uint8_t *sli_trace_payload_read (TraceReader *reader, uint64_t offset,
 void sli_trace_block_take (TraceReader *reader, uint64_t offset,
                            const TraceBlockHead *head, uint8_t **buffer,
                            size_t *capacity);
+
+/* --- trace-twins.c --- */
+
+/* Makes one node of those that differ by a module's place only. */
+void sli_trace_twins_join (TraceReader *reader);
 
 /* --- trace-stream.c --- */
 

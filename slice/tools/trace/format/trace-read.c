@@ -219,6 +219,7 @@ sli_trace_open (const char *path, char *error)
       reader->pcs[1] = 1;
       reader->n_nodes = TRACE_N_FIXED_NODES;
     }
+  sli_trace_twins_join (reader);
   if (reader->command == NULL)
     reader->command = sli_tool_text ("%s", "");
   sli_streams_make (reader);
@@ -250,6 +251,7 @@ sli_trace_close (TraceReader *reader)
   free (reader->strings);
   free (reader->parents);
   free (reader->pcs);
+  free (reader->twins);
   free (reader->rss);
   free (reader->command);
   if (reader->map != NULL)

@@ -35,6 +35,8 @@ typedef struct
   uint32_t n_nodes;
   uint32_t *parents;
   uint64_t *pcs;
+  uint32_t *twins; /* by node: the first one that differs by the place of a
+                      module only, which events have instead; or NULL */
   ReadModule *modules;
   size_t n_modules;
   char **strings; /* by id; NULL if there is none */

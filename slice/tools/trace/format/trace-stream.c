@@ -146,7 +146,7 @@ address_read (TraceStream *stream, bool is_free, uint64_t *address)
 
 /* Decodes the next event of the open block. */
 static bool
-event_decode (TraceStream *stream, uint32_t n_nodes)
+event_decode (const TraceReader *reader, TraceStream *stream)
 {
   TraceEvent *event = &stream->event;
   uint64_t value;
@@ -180,9 +180,11 @@ event_decode (TraceStream *stream, uint32_t n_nodes)
                    stream->end[TRACE_COLUMN_NODE], &value))
     return false;
   stream->last_node[is_free] += (uint64_t) unzigzag (value);
-  event->node = stream->last_node[is_free] < n_nodes
+  event->node = stream->last_node[is_free] < reader->n_nodes
                     ? (uint32_t) stream->last_node[is_free]
                     : TRACE_NODE_CUT;
+  if (reader->twins != NULL)
+    event->node = reader->twins[event->node];
   if (trace_op_is_alloc (event->op)
       && !get_varint (&stream->at[TRACE_COLUMN_SIZE],
                       stream->end[TRACE_COLUMN_SIZE], &event->size))
@@ -215,7 +217,7 @@ stream_advance (TraceReader *reader, TraceStream *stream)
             stream->n_left = 0;
         }
       stream->n_left--;
-      if (event_decode (stream, reader->n_nodes))
+      if (event_decode (reader, stream))
         return true;
       sli_trace_damage (reader, reader->blocks[stream->next_block - 1].offset,
                         "an event makes no sense");

@@ -50,20 +50,35 @@ node_add (uint32_t parent, uint64_t pc, uint32_t first)
   fresh->parent = parent;
   fresh->next = first;
   atomic_store_explicit (&fresh->pc, pc, memory_order_release);
-  if (pc >> TRACE_PC_BITS == 0 && !sli_module_known (pc))
-    sli_modules_scan ();
   return node;
 }
 
+/* The address as a node has it.  If it lies in a module that has just been
+ * found, the stack was tagged before that. */
+static uint64_t
+pc_settle (uint64_t pc)
+{
+  if (pc >> TRACE_PC_BITS != 0)
+    return pc;
+  if (!sli_module_known (pc))
+    sli_modules_scan ();
+  sli_modules_tag (&pc, 1);
+  return pc;
+}
+
 static uint32_t
-tree_child (uint32_t parent, uint64_t pc, uint64_t hash)
+tree_child (uint32_t parent, uint64_t pc)
 {
   RawNode *nodes = sli_spool_nodes ();
+  uint64_t hash = step_hash (parent, pc);
   _Atomic uint32_t *bucket = &stack.buckets[hash >> 44];
   uint32_t first = atomic_load_explicit (bucket, memory_order_acquire);
   for (uint32_t node = first; node != 0; node = nodes[node].next)
     if (nodes[node].pc == pc && nodes[node].parent == parent)
       return node;
+  uint64_t settled = pc_settle (pc);
+  if (settled != pc)
+    return tree_child (parent, settled);
   uint32_t fresh = node_add (parent, pc, first);
   /* a lost race leaves a node twice, which the reader does not mind */
   while (fresh != parent
@@ -79,7 +94,7 @@ node_child (RecordThread *self, uint32_t parent, uint64_t pc)
   RecordStep *step = &self->steps[(hash >> 36) % RECORD_STEPS];
   if (LIKELY (step->pc == pc && step->parent == parent))
     return step->node;
-  uint32_t node = tree_child (parent, pc, hash);
+  uint32_t node = tree_child (parent, pc);
   *step = (RecordStep){ .pc = pc, .parent = parent, .node = node };
   return node;
 }
