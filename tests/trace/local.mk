@@ -37,6 +37,7 @@ trace_slow_scripts = %D%/test-apply.sh %D%/test-headers.sh \
 	%D%/test-trace-tool.sh
 needs_%C%_test_answers = %D%/json-get
 needs_%C%_test_headers = %D%/json-get
+needs_%C%_test_limits = %D%/json-get
 needs_%C%_test_options = %D%/json-get
 needs_%C%_test_pins = %D%/check-schema %D%/json-get
 needs_%C%_test_record = %D%/json-get
@@ -53,6 +54,7 @@ EXTRA_DIST += \
 	%D%/clients/applied-cxx.cc \
 	%D%/clients/applied-plugin.c \
 	%D%/clients/before-after.c \
+	%D%/clients/burst.c \
 	%D%/clients/through.c \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \

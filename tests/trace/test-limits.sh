@@ -93,6 +93,18 @@ sleep 0.1
 equal replay-killed "${child:-none}: $(sed -n '/^State:.*Z/d; /^State:/p' \
   /proc/${child:-$$}/status 2> /dev/null)" "$child: "
 
+# --- a short burst is seen in a replay's memory ---
+compile burst burst.c
+record "$t" "$work/burst" 2000
+"$trace" replay --repeats 1 --hot 2 -o "$work/r.json" "$t" 2> "$work/err"
+equal burst-whole "$(json "$work/r.json" 'whole.*' backend rss_peak \
+  | awk '$1 == "malloc" { print ($2 >= 6000000) }')" 1
+equal burst-site "$(json "$work/r.json" 'sites.*' malloc_rss name \
+  | awk '/burst/ { print ($1 >= 6000000) }')" 1
+"$trace" compare --replay -n 2 "$t" > "$work/out" 2> "$work/err"
+equal burst-compare "$(sed -n 's/^malloc .* \([0-9]*\) +-[0-9]* .*/\1/p' \
+  "$work/out" | awk '{ print ($1 * 1024 >= 6000000) }')" 1
+
 # --- output that can't be written ---
 compile ends ends.c
 record "$t" "$work/ends" status

@@ -43,6 +43,15 @@ typedef struct
   uint64_t n_ops, n_allocs, bytes, live, peak;
 } Replay;
 
+/* Memory over the operations, in parts of as many each. */
+typedef struct
+{
+  uint64_t before;           /* the process's own */
+  uint64_t bytes[N_CURVE];   /* the most above that, of a part's samples */
+  uint64_t highest[N_CURVE]; /* the operation with most live bytes */
+  uint64_t next;             /* the operation of the next regular sample */
+} Curve;
+
 static void *
 memory_map (size_t bytes)
 {
@@ -236,6 +245,59 @@ op_count (Replay *replay, const ReplayOp *op)
     replay->live -= replay->slots[op->slot_allocated >> 1].size;
 }
 
+/* Returns true if the measurement leaves the operation out. */
+static bool
+is_left_out (const Replay *replay, const ReplayOp *op)
+{
+  const ReplayTask *task = replay->task;
+  return (task->only_site != SITE_NONE && op->site != task->only_site)
+         || (task->frees == FREES_NONE && !(op->slot_allocated & 1));
+}
+
+/* Finds where the live bytes are highest, in each part of the curve.  A burst
+ * between two samples would not be seen otherwise. */
+static void
+curve_plan (Replay *replay, Curve *curve)
+{
+  const uint64_t n_ops = replay->head->n_ops;
+  uint64_t live = 0, most[N_CURVE] = { 0 };
+  for (uint64_t i = 0; i < n_ops; i++)
+    {
+      const ReplayOp *op = &replay->ops[i];
+      uint32_t *size = &replay->slots[op->slot_allocated >> 1].size;
+      uint64_t at = i * N_CURVE / n_ops;
+      if (is_left_out (replay, op))
+        continue;
+      if (!(op->slot_allocated & 1))
+        {
+          live -= *size;
+          continue;
+        }
+      *size = op->size;
+      live += op->size;
+      if (live > most[at])
+        {
+          most[at] = live;
+          curve->highest[at] = i;
+        }
+    }
+}
+
+/* Takes a sample at the first operation of each part, and at its highest. */
+static void
+curve_step (const Replay *replay, Curve *curve, uint64_t i)
+{
+  uint64_t at = i * N_CURVE / replay->head->n_ops;
+  if (i < curve->next && i != curve->highest[at])
+    return;
+  uint64_t now = anonymous_bytes ();
+  uint64_t more = now > curve->before ? now - curve->before : 0;
+  if (more > curve->bytes[at])
+    curve->bytes[at] = more;
+  if (i >= curve->next)
+    curve->next = ((at + 1) * replay->head->n_ops + N_CURVE - 1) / N_CURVE;
+}
+
 /* The arena with a slot's number. */
 static ReplayArena *
 slot_arena_of (Replay *replay, uint32_t number)
@@ -269,19 +331,13 @@ op_free (Replay *replay, ReplaySlot *slot, uint32_t number)
 }
 
 static void
-ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
-            uint64_t before)
+ops_replay (Replay *replay, uint32_t *slot_arena, Curve *curve)
 {
   const uint64_t n_ops = replay->head->n_ops;
-  const uint32_t only = replay->task->only_site;
-  const ReplayFrees frees = replay->task->frees;
-  uint64_t next_sample = 0;
   for (uint64_t i = 0; i < n_ops; i++)
     {
       const ReplayOp *op = &replay->ops[i];
-      if (only != SITE_NONE && op->site != only)
-        continue;
-      if (frees == FREES_NONE && !(op->slot_allocated & 1))
+      if (is_left_out (replay, op))
         continue;
       if (replay->task->pollute_lines > 0)
         pollute (replay);
@@ -293,13 +349,7 @@ ops_replay (Replay *replay, uint32_t *slot_arena, uint64_t *curve,
       if (curve == NULL)
         continue;
       op_count (replay, op);
-      if (i >= next_sample)
-        {
-          uint64_t now = anonymous_bytes ();
-          uint64_t at = i * N_CURVE / n_ops;
-          curve[at] = now > before ? now - before : 0;
-          next_sample = (at + 1) * n_ops / N_CURVE;
-        }
+      curve_step (replay, curve, i);
     }
 }
 
@@ -332,7 +382,7 @@ double_compare (const void *a, const void *b)
  * how memory grew. */
 static int
 result_print (const Replay *replay, double *times, unsigned n,
-              const uint64_t curve[N_CURVE])
+                const uint64_t curve[N_CURVE])
 {
   uint64_t peak = 0;
   qsort (times, n, sizeof *times, double_compare);
@@ -356,7 +406,7 @@ sli_replay_run (const ReplayTask *task)
 {
   Replay replay = { .task = task };
   double times[N_REPEATS_MAX];
-  uint64_t curve[N_CURVE] = { 0 };
+  Curve curve = { 0 };
   unsigned n = task->n_repeats < 1               ? 1
                : task->n_repeats > N_REPEATS_MAX ? N_REPEATS_MAX
                                                  : task->n_repeats;
@@ -371,19 +421,20 @@ sli_replay_run (const ReplayTask *task)
   uint32_t *slot_arena = memory_map (replay.head->n_slots * sizeof (uint32_t));
   if (task->litter)
     litter_make ();
-  uint64_t before = anonymous_bytes ();
+  curve_plan (&replay, &curve);
+  curve.before = anonymous_bytes ();
   /* measure memory separately, so that it costs no time below, and first, on a
    * fresh heap */
   arenas_make (&replay);
-  ops_replay (&replay, slot_arena, curve, before);
+  ops_replay (&replay, slot_arena, &curve);
   rest_free (&replay, slot_arena);
   for (unsigned i = 0; i < n; i++)
     {
       arenas_make (&replay);
       double start = seconds_now ();
-      ops_replay (&replay, slot_arena, NULL, before);
+      ops_replay (&replay, slot_arena, NULL);
       times[i] = seconds_now () - start;
       rest_free (&replay, slot_arena);
     }
-  return result_print (&replay, times, n, curve);
+  return result_print (&replay, times, n, curve.bytes);
 }
