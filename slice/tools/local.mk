@@ -117,6 +117,8 @@ endif
 	%D%/trace/report/report.h \
 	%D%/trace/sites/frames.c \
 	%D%/trace/sites/frames.h \
+	%D%/trace/sites/inlines.c \
+	%D%/trace/sites/inlines.h \
 	%D%/trace/sites/names.c \
 	%D%/trace/sites/names.h \
 	%D%/trace/sites/sites.c \

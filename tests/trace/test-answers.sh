@@ -135,6 +135,7 @@ scratch cxx_string"
 cxx cxx_stack "stack shape_make"
 cxx cxx_template "linear Tree<Particle>::add
 scratch cxx_template"
+cxx cxx_sort "scratch weight_of"
 cxx cxx_wrapper "linear row_make
 pool cell_make"
 

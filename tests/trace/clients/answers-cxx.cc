@@ -3,6 +3,7 @@
 // Tests: a program to be recorded; see answers.c.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <list>
@@ -97,6 +98,27 @@ cxx_string ()
       for (int k = 0; k < 200; k++)
         names.push_back (name_make (k));
     }
+}
+
+/* Called by nothing but a comparison, which the compiler inlines into many
+ * templates. */
+APART int
+weight_of (int item)
+{
+  void *volatile weight = std::malloc (16);
+  std::free (weight);
+  return item * 7919 % 1000;
+}
+
+static void
+cxx_sort ()
+{
+  std::vector<int> items;
+  for (int i = 0; i < 500; i++)
+    items.push_back (i);
+  std::sort (items.begin (), items.end (), [] (int left, int right) {
+    return weight_of (left) < weight_of (right);
+  });
 }
 
 struct Shape
@@ -210,6 +232,7 @@ static const struct
                 { "cxx_map", cxx_map },       { "cxx_string", cxx_string },
                 { "cxx_stack", cxx_stack },
                 { "cxx_template", cxx_template },
+                { "cxx_sort", cxx_sort },
                 { "cxx_wrapper", cxx_wrapper } };
 
 int

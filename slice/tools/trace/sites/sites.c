@@ -307,6 +307,27 @@ leaves_count (Sites *sites, LeafTable *table)
       }
 }
 
+/* Returns true if a pc has many callers in the source, too, where a call that
+ * a template has many copies of is one. */
+static bool
+callers_are_many (const Sites *sites, const Leaf *leaf)
+{
+  const TraceReader *reader = sites->reader;
+  Leaf calls = { 0 };
+  for (uint32_t node = TRACE_N_FIXED_NODES;
+       node < reader->n_nodes && calls.n_callers < WRAPPER_CALLERS; node++)
+    {
+      uint32_t start = sites->start[node];
+      if (sites->allocs[node] > 0 && start >= TRACE_N_FIXED_NODES
+          && reader->pcs[start] == leaf->pc && !sites->temporary[node])
+        leaf_caller (&calls,
+                     sli_symbols_find (sites->symbols,
+                                       reader->pcs[reader->parents[start]])
+                         ->call);
+    }
+  return calls.n_callers >= WRAPPER_CALLERS;
+}
+
 /* Decides whether a pc is a wrapper: by its name, or by the number of its
  * callers and its share of the allocations. */
 static void
@@ -324,7 +345,8 @@ leaf_judge (Sites *sites, Leaf *leaf, const regex_t *expressions,
   if (!leaf->named && leaf->n_callers < WRAPPER_CALLERS)
     leaf->named = callers_are_named (sites, expressions, leaf);
   bool found = (double) leaf->allocs >= WRAPPER_SHARE * (double) n_allocs
-               && leaf->n_callers >= WRAPPER_CALLERS;
+               && leaf->n_callers >= WRAPPER_CALLERS
+               && (leaf->named || callers_are_many (sites, leaf));
   leaf->wrapper = leaf->named || found;
   if (found && !leaf->named)
     {

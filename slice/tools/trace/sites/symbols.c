@@ -13,11 +13,10 @@
  */
 #define _GNU_SOURCE
 #include "symbols.h"
-#include "names.h"
+#include "inlines.h"
 #include "tools/trace/common/table.h"
 #include "tools/trace/common/tool.h"
 #include <dlfcn.h>
-#include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
@@ -164,9 +163,8 @@ sli_symbols_free (Symbols *symbols)
   free (symbols);
 }
 
-/* A name as people write it, cut if a template made it very long. */
-static char *
-name_tidy (const Symbols *symbols, const char *raw)
+char *
+sli_symbols_name (const Symbols *symbols, const char *raw)
 {
   char *plain = NULL;
   if (symbols->demangle != NULL && raw[0] == '_' && raw[1] == 'Z')
@@ -231,134 +229,6 @@ sli_symbols_is_library (Symbols *symbols, uint64_t pc)
         }
     }
   return false;
-}
-
-/* --- inlined functions --------------------------------------------------- */
-
-/* The scopes of a place, inner first: those into which it was inlined, not
- * those in which the inlined function was defined, as in dwarf_getscopes().
- * The caller frees them. */
-static int
-scopes_find (Dwarf_Die *unit, uint64_t address, Dwarf_Die **scopes)
-{
-  Dwarf_Die *found = NULL;
-  int n = dwarf_getscopes (unit, address, &found);
-  n = n <= 0 ? 0 : dwarf_getscopes_die (&found[0], scopes);
-  free (found);
-  return n;
-}
-
-/* The DIE that an attribute refers to; the same one if there is none. */
-static void
-die_follow (Dwarf_Die *die, unsigned name)
-{
-  Dwarf_Attribute attribute;
-  Dwarf_Die other;
-  if (dwarf_formref_die (dwarf_attr (die, name, &attribute), &other) != NULL)
-    *die = other;
-}
-
-/* The name with those of the scopes that it was declared in:
- * "main::{lambda}". */
-static char *
-declared_name (const Dwarf_Die *scope)
-{
-  Dwarf_Die origin = *scope, *around = NULL;
-  die_follow (&origin, DW_AT_abstract_origin);
-  die_follow (&origin, DW_AT_specification);
-  const char *own = dwarf_diename (&origin);
-  int n = own == NULL ? 0 : dwarf_getscopes_die (&origin, &around);
-  bool lambda = own != NULL && n > 2 && strcmp (own, "operator()") == 0;
-  char *name = own == NULL ? NULL : sli_tool_text ("%s", own);
-  for (int i = 1; i < n; i++)
-    {
-      const char *outer = dwarf_diename (&around[i]);
-      if (dwarf_tag (&around[i]) == DW_TAG_compile_unit
-          || (outer == NULL && i > 1))
-        continue;
-      char *longer = i == 1 && lambda && (outer == NULL || outer[0] == '<')
-                         ? sli_tool_text ("{lambda}")
-                     : outer == NULL ? sli_tool_text ("%s", name)
-                                     : sli_tool_text ("%s::%s", outer, name);
-      free (name);
-      name = longer;
-    }
-  free (around);
-  return name;
-}
-
-static char *
-inline_name (const Symbols *symbols, Dwarf_Die *scope)
-{
-  Dwarf_Attribute attribute;
-  const char *raw = dwarf_formstring (
-      dwarf_attr_integrate (scope, DW_AT_linkage_name, &attribute));
-  char *declared = raw == NULL ? declared_name (scope) : NULL;
-  if (raw == NULL && declared == NULL)
-    return NULL;
-  char *name = name_tidy (symbols, raw != NULL ? raw : declared);
-  free (declared);
-  return name;
-}
-
-/* Where an inlined function was called. */
-static void
-line_of_call (Symbol *symbol, Dwarf_Die *unit, Dwarf_Die *scope)
-{
-  Dwarf_Attribute attribute;
-  Dwarf_Word file, line;
-  Dwarf_Files *files;
-  size_t n_files;
-  if (dwarf_formudata (dwarf_attr (scope, DW_AT_call_file, &attribute), &file)
-          != 0
-      || dwarf_formudata (dwarf_attr (scope, DW_AT_call_line, &attribute),
-                          &line)
-             != 0
-      || dwarf_getsrcfiles (unit, &files, &n_files) != 0
-      || dwarf_filesrc (files, file, NULL, NULL) == NULL)
-    return;
-  free ((char *)symbol->file);
-  symbol->file = sli_tool_text ("%s", dwarf_filesrc (files, file, NULL, NULL));
-  symbol->line = (uint32_t)line;
-}
-
-/* The functions inlined at an address, inner first.  A library's at the inner
- * end are left out: their line is that of their call. */
-static void
-inlines_find (const Symbols *symbols, Symbol *symbol, Dwfl_Module *module,
-              uint64_t address)
-{
-  Dwarf_Addr bias;
-  Dwarf_Die *unit = dwfl_module_addrdie (module, address, &bias);
-  Dwarf_Die *scopes = NULL;
-  char *chain = NULL;
-  int n = unit == NULL ? 0 : scopes_find (unit, address - bias, &scopes);
-  for (int i = 0; i < n; i++)
-    {
-      if (dwarf_tag (&scopes[i]) != DW_TAG_inlined_subroutine)
-        continue;
-      char *name = inline_name (symbols, &scopes[i]);
-      if (name == NULL)
-        continue;
-      if (chain == NULL && sli_name_is_library (name))
-        line_of_call (symbol, unit, &scopes[i]);
-      else
-        {
-          if (chain == NULL && sli_name_is_library (symbol->function))
-            {
-              free ((char *)symbol->function);
-              symbol->function = strdup (name);
-            }
-          char *longer = chain == NULL
-                             ? sli_tool_text ("%s", name)
-                             : sli_tool_text ("%s < %s", chain, name);
-          free (chain);
-          chain = longer;
-        }
-      free (name);
-    }
-  free (scopes);
-  symbol->inlined = chain;
 }
 
 /* --- functions ----------------------------------------------------------- */
@@ -484,19 +354,22 @@ symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag, uint64_t address)
   if (function != NULL)
     {
       free ((char *)symbol->function);
-      symbol->function = name_tidy (symbols, function->name);
+      symbol->function = sli_symbols_name (symbols, function->name);
       symbol->named = true;
     }
   Dwfl_Line *line = dwfl_module_getsrc (module, address);
-  int number;
-  const char *file
-      = line == NULL ? NULL
-                     : dwfl_lineinfo (line, NULL, &number, NULL, NULL, NULL);
+  int number, column;
+  const char *file = line == NULL ? NULL
+                                  : dwfl_lineinfo (line, NULL, &number,
+                                                   &column, NULL, NULL);
   if (file != NULL)
     {
       symbol->file = strdup (file);
       symbol->line = (uint32_t)number;
-      inlines_find (symbols, symbol, module, address);
+      symbol->call = sli_xxh64 (file, strlen (file),
+                                (uint64_t)number << 32 | (uint32_t)column);
+      sli_inlines_find (symbols, symbol, module, address,
+                        function == NULL ? address : function->start);
     }
 }
 
@@ -575,5 +448,7 @@ sli_symbols_find (Symbols *symbols, uint64_t pc)
   symbols->known[symbols->n_known] = symbol;
   *number = ++symbols->n_known;
   symbol_fill (symbols, symbol, pc);
+  if (symbol->call == 0)
+    symbol->call = symbol->key;
   return symbol;
 }

@@ -21,6 +21,9 @@ typedef struct
                            one that is no library's on; or NULL */
   uint64_t offset;      /* of the call in the module's file */
   uint64_t key;         /* of module and offset, the same in every run */
+  uint64_t call;        /* of the call in the source: the same for its copies
+                           that a library's templates have inlined; the key
+                           where that is not known */
   uint32_t line;
   bool named; /* function is a symbol's name */
 } Symbol;
