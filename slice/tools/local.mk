@@ -73,6 +73,8 @@ endif
 	%D%/trace/format/operations.h \
 	%D%/trace/common/origin.c \
 	%D%/trace/common/origin.h \
+	%D%/trace/common/place.c \
+	%D%/trace/common/place.h \
 	%D%/trace/pack/pack.c \
 	%D%/trace/pack/pack.h \
 	%D%/trace/pack/pack-clock.c \
@@ -148,7 +150,10 @@ endif
 	%D%/trace/trial/trial-site.c
 nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 %C%_libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DSLICE_TRACE_LIBDIR='"$(pkglibdir)"'
+	-DSLICE_TRACE_LIBDIR='"$(pkglibdir)"' \
+	-DSLICE_TRACE_SLICEDIR='"$(libdir)"' \
+	-DSLICE_TRACE_BINDIR='"$(bindir)"' \
+	-DSLICE_TRACE_PREFIX='"$(exec_prefix)"'
 %C%_libtrace_la_CFLAGS = $(trace_cflags)
 # A part of programs only: its objects are compiled once.
 %C%_libtrace_la_LIBTOOLFLAGS = --tag=disable-shared

@@ -314,6 +314,38 @@ done
   2> "$work/err"
 equal run-whole "$? $(grep -c 'is cut' "$work/err")" "0 0"
 
+# --- an installation that was moved as a whole ---
+for folder in exec_prefix bindir libdir
+do
+  case $folder in exec_prefix) name=prefix ;; *) name=$folder ;; esac
+  value=$(sed -n "s/^$name=//p" "$build/slice/dropin/slice-run")
+  eval "$folder=\$value"
+done
+if [ -f "$build/slice/.libs/libslice.so.0" ] \
+  && [ "${bindir#"$exec_prefix"/}" != "$bindir" ] \
+  && [ "${libdir#"$exec_prefix"/}" != "$libdir" ]
+then
+  moved=$work/moved
+  bindir=$moved${bindir#"$exec_prefix"}
+  libdir=$moved${libdir#"$exec_prefix"}
+  mkdir -p "$bindir" "$libdir/slice"
+  cp -L "$build/slice/tools/.libs/slice-trace" "$bindir"
+  cp -L "$build/slice/.libs/libslice.so.0" "$libdir"
+  cp -L "$build/slice/tools/.libs/slice-trace-record.so" \
+    "$build/slice/dropin/.libs/slice-trace-trial.so" "$libdir/slice"
+  LD_LIBRARY_PATH=$libdir "$bindir/slice-trace" record -q -o "$t" \
+    "$work/ends" exit 2> "$work/err"
+  equal moved-record "$? $(cat "$work/err")" "0 "
+  compile tried tried.c -O2 -Wl,--build-id=sha1 -lpthread
+  record "$t" "$work/tried"
+  LD_LIBRARY_PATH=$libdir "$bindir/slice-trace" predict -n 5 \
+    --site list_item "$t" "$work/tried" > "$work/out" 2> "$work/err"
+  equal moved-predict "$? $(sed -n '2s/;.*//p' "$work/out")" \
+    "0 calls    20000 allocations, 20000 frees"
+else
+  skip moved "no shared libraries, or folders that are not below one prefix"
+fi
+
 # --- a realloc that fails is no event, and a mark is one line ---
 compile failed failed.c
 record "$t" "$work/failed"

@@ -5,9 +5,9 @@
 #define _GNU_SOURCE
 #include "trial.h"
 #include "tools/trace/common/measure.h"
+#include "tools/trace/common/place.h"
 #include "tools/trace/common/tool.h"
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,40 +21,25 @@
 
 /* --- the library --------------------------------------------------------- */
 
-/* A file beside this program (an uninstalled build) or where it was installed;
- * NULL: only there, by its name. */
-static char *
-beside_find (const char *const *places, const char *name)
-{
-  char self[PATH_MAX];
-  ssize_t n = readlink ("/proc/self/exe", self, sizeof self - 1);
-  if (n <= 0)
-    return NULL;
-  self[n] = '\0';
-  *strrchr (self, '/') = '\0';
-  for (; *places != NULL; places++)
-    {
-      char *path = sli_tool_text ("%s%s/%s", self, *places, name);
-      if (access (path, R_OK) == 0)
-        return path;
-      free (path);
-    }
-  return NULL;
-}
-
 static char *
 preload_find (void)
 {
   static const char *const own[]
       = { "/../dropin/.libs", "/../../dropin/.libs", NULL };
   static const char *const base[] = { "/../.libs", "/../../.libs", NULL };
-  char *trial = beside_find (own, TRIAL_LIBRARY);
-  char *slice = trial == NULL ? NULL : beside_find (base, LIBSLICE);
+  char *trial = sli_place_beside (own, TRIAL_LIBRARY);
+  char *slice = trial == NULL ? NULL : sli_place_beside (base, LIBSLICE);
   if (slice != NULL)
     return sli_tool_text ("%s:%s", slice, trial);
-  trial = sli_tool_text ("%s/" TRIAL_LIBRARY, SLICE_TRACE_LIBDIR);
+  trial = sli_place_installed (SLICE_TRACE_LIBDIR, TRIAL_LIBRARY);
   if (access (trial, R_OK) != 0)
     sli_tool_exit (TOOL_FAILED, "%s: %s", trial, strerror (errno));
+  /* what was moved does not find its libslice by itself */
+  if (strcmp (trial, SLICE_TRACE_LIBDIR "/" TRIAL_LIBRARY) != 0)
+    {
+      slice = sli_place_installed (SLICE_TRACE_SLICEDIR, LIBSLICE);
+      return sli_tool_text ("%s:%s", slice, trial);
+    }
   return trial;
 }
 

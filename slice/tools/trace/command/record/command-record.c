@@ -13,11 +13,11 @@
 #include "record-parts.h"
 #include "tools/trace/pack/pack.h"
 #include "tools/trace/pack/spool.h"
+#include "tools/trace/common/place.h"
 #include "tools/trace/common/tool.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +28,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef SLICE_TRACE_LIBDIR
-# define SLICE_TRACE_LIBDIR "/usr/local/lib/slice"
-#endif
 #define RECORDER_NAME "slice-trace-record.so"
 #define PAUSE_MSEC_MAX 8
 #define DEPTH_MAX 256
@@ -44,30 +41,19 @@ typedef struct
   bool quiet, follow, plain, waits;
 } RecordOptions;
 
-/* Finds the recorder beside the program (an uninstalled build), or where it
- * was installed. */
+/* Finds the recorder beside the program (an uninstalled build), or in the
+ * installation. */
 static char *
 recorder_find (void)
 {
+  static const char *const folders[] = { "", "/.libs", "/..", NULL };
   const char *asked = getenv ("SLICE_TRACE_RECORDER");
   if (asked != NULL)
     return sli_tool_text ("%s", asked);
-  char self[PATH_MAX];
-  ssize_t n = readlink ("/proc/self/exe", self, sizeof self - 1);
-  if (n > 0)
-    {
-      self[n] = '\0';
-      *strrchr (self, '/') = '\0';
-      static const char *const places[] = { "", "/.libs", "/.." };
-      for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        {
-          char *path = sli_tool_text ("%s%s/" RECORDER_NAME, self, places[i]);
-          if (access (path, R_OK) == 0)
-            return path;
-          free (path);
-        }
-    }
-  return sli_tool_text (SLICE_TRACE_LIBDIR "/" RECORDER_NAME);
+  char *found = sli_place_beside (folders, RECORDER_NAME);
+  return found != NULL
+             ? found
+             : sli_place_installed (SLICE_TRACE_LIBDIR, RECORDER_NAME);
 }
 
 static void
