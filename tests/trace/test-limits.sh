@@ -104,6 +104,9 @@ equal burst-site "$(json "$work/r.json" 'sites.*' malloc_rss name \
 "$trace" compare --replay -n 2 "$t" > "$work/out" 2> "$work/err"
 equal burst-compare "$(sed -n 's/^malloc .* \([0-9]*\) +-[0-9]* .*/\1/p' \
   "$work/out" | awk '{ print ($1 * 1024 >= 6000000) }')" 1
+"$trace" compare -n 2 "$work/burst 5000" "$work/burst 5000" > "$work/out"
+expect_found burst-kib '^memory  *[0-9][0-9]* KiB (+-[0-9]*)  ->  '\
+' *[0-9][0-9]* KiB (+-[0-9]*)$' "$(cat "$work/out")"
 
 # --- output that can't be written ---
 compile ends ends.c

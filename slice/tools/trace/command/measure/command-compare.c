@@ -24,15 +24,30 @@
 
 /* --- two commands -------------------------------------------------------- */
 
+static void
+seconds_print (const double *values, size_t n)
+{
+  printf ("%10.4g s (+-%.2g)", sli_mean (values, n),
+          sli_deviation (values, n));
+}
+
+static void
+kib_print (const double *values, size_t n)
+{
+  printf ("%10.0f KiB (+-%.0f)", sli_mean (values, n),
+          sli_deviation (values, n));
+}
+
 static bool
-ratio_print (const char *what, const char *unit, const double *before,
-             const double *after, size_t n)
+ratio_print (const char *what, void (*print) (const double *, size_t),
+             const double *before, const double *after, size_t n)
 {
   Resampled resampled = sli_resample (before, after, n);
-  printf ("%-8s %10.4g %s (+-%.2g)  ->  %10.4g %s (+-%.2g)\n", what,
-          sli_mean (before, n), unit, sli_deviation (before, n),
-          sli_mean (after, n), unit, sli_deviation (after, n));
-  printf ("         ratio %.4f, 95 %% interval %.4f to %.4f: %s\n",
+  printf ("%-8s ", what);
+  print (before, n);
+  fputs ("  ->  ", stdout);
+  print (after, n);
+  printf ("\n         ratio %.4f, 95 %% interval %.4f to %.4f: %s\n",
           resampled.ratio, resampled.low, resampled.high,
           resampled.significant ? "significant" : "not significant");
   return resampled.significant;
@@ -83,8 +98,8 @@ commands_compare (char **commands, const char *advice_path, size_t n,
       sli_json_free (advice);
       return TOOL_OK;
     }
-  bool differs = ratio_print ("cpu", "s", cpu[0], cpu[1], n);
-  differs |= ratio_print ("memory", "KiB", rss[0], rss[1], n);
+  bool differs = ratio_print ("cpu", seconds_print, cpu[0], cpu[1], n);
+  differs |= ratio_print ("memory", kib_print, rss[0], rss[1], n);
   if (advice != NULL)
     {
       const JsonValue *totals = sli_json_get (advice, "totals");
