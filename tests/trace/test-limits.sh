@@ -317,6 +317,22 @@ done
   2> "$work/err"
 equal run-whole "$? $(grep -c 'is cut' "$work/err")" "0 0"
 
+# --- a program that another one becomes: said, if all else is not wanted ---
+printf '#!/bin/sh\nexec "%s/ends" status\n' "$work" > "$work/launcher"
+chmod a+x "$work/launcher"
+cut="slice-trace: cut: a process ended without its exit handlers, or became \
+another program"
+for quiet in -q --silent "-q --follow"
+do
+  case $quiet in
+  -q) wanted="$cut (--follow records that one)" ;;
+  --silent) wanted= ;;
+  *) wanted=$cut ;;
+  esac
+  "$trace" record $quiet -o "$t" "$work/launcher" > "$work/out" 2> "$work/err"
+  equal "launcher-$quiet" "$(cat "$work/err")" "$wanted"
+done
+
 # --- an installation that was moved as a whole ---
 for folder in exec_prefix bindir libdir
 do

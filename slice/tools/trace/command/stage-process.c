@@ -65,7 +65,7 @@ sli_record_arguments (const char *trace, bool timed, char **program)
   arguments[at++] = (char *)"record";
   arguments[at++] = (char *)"-o";
   arguments[at++] = (char *)(uintptr_t)trace;
-  arguments[at++] = (char *)"-q";
+  arguments[at++] = (char *)"--silent";
   if (timed)
     {
       arguments[at++] = (char *)"--timed";

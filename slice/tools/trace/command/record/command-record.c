@@ -38,7 +38,7 @@ typedef struct
 {
   const char *output;
   const char *recorder_options;
-  bool quiet, follow, plain, waits;
+  bool quiet, silent, follow, plain, waits;
 } RecordOptions;
 
 /* Finds the recorder beside the program (an uninstalled build), or in the
@@ -139,7 +139,7 @@ unrecorded_say (unsigned n, const char *why)
 }
 
 static void
-summary_say (const PackTotals *totals, const RecordOptions *options)
+events_say (const PackTotals *totals, const RecordOptions *options)
 {
   const char *output = options->output;
   const char *where = access (output, F_OK) != 0 ? ".PID.N of its children"
@@ -151,6 +151,21 @@ summary_say (const PackTotals *totals, const RecordOptions *options)
                     ? 0.0
                     : (double)totals->n_bytes / (double)totals->n_events,
                 output, where);
+  if (totals->n_unwind_checked > 0)
+    sli_tool_say ("%llu stacks were walked twice, %llu differ",
+                  (unsigned long long)totals->n_unwind_checked,
+                  (unsigned long long)totals->n_unwind_differs);
+  if (totals->n_unwind_differs > 0)
+    sli_tool_say ("the first at frame %llu: %#llx, and %#llx",
+                  (unsigned long long)totals->unwind_position,
+                  (unsigned long long)totals->unwind_pcs[0],
+                  (unsigned long long)totals->unwind_pcs[1]);
+}
+
+/* Says what the traces lack. */
+static void
+gaps_say (const PackTotals *totals, const RecordOptions *options)
+{
   if (totals->n_dropped_nested > 0)
     sli_tool_say ("%llu calls came while an event was being written (a "
                   "signal handler's): counted, not recorded",
@@ -162,15 +177,6 @@ summary_say (const PackTotals *totals, const RecordOptions *options)
                   "no space for the spool (SLICE_TRACE_SPOOL_DIR names another "
                   "place)");
   unrecorded_say (totals->n_refused, REFUSED);
-  if (totals->n_unwind_checked > 0)
-    sli_tool_say ("%llu stacks were walked twice, %llu differ",
-                  (unsigned long long)totals->n_unwind_checked,
-                  (unsigned long long)totals->n_unwind_differs);
-  if (totals->n_unwind_differs > 0)
-    sli_tool_say ("the first at frame %llu: %#llx, and %#llx",
-                  (unsigned long long)totals->unwind_position,
-                  (unsigned long long)totals->unwind_pcs[0],
-                  (unsigned long long)totals->unwind_pcs[1]);
   if (totals->cut)
     sli_tool_say ("cut: a process ended without its exit handlers, or became "
                   "another program%s",
@@ -295,8 +301,13 @@ record_run (char **argv, const RecordOptions *options)
     return TOOL_FAILED;
   if (totals.n_events == 0)
     output_remove (options->output);
-  else if (!options->quiet)
-    summary_say (&totals, options);
+  else
+    {
+      if (!options->quiet && !options->silent)
+        events_say (&totals, options);
+      if (!options->silent)
+        gaps_say (&totals, options);
+    }
   return exit_code (status, &totals);
 }
 
@@ -322,7 +333,10 @@ sli_command_record (int argc, char **argv)
             "Programs that the program runs, too"),
     OPTION (FLAG, "wait", 0, &record.waits, NULL,
             "Go on until all children have ended, too; a signal ends that"),
-    OPTION (FLAG, NULL, 'q', &record.quiet, NULL, "Say nothing at the end"),
+    OPTION (FLAG, NULL, 'q', &record.quiet, NULL,
+            "Say only what is missing, at the end"),
+    OPTION (FLAG, "silent", 0, &record.silent, NULL,
+            "Not even that, unless nothing was recorded"),
     { 0 }
   };
   const CommandLine line
