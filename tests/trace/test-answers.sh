@@ -162,6 +162,12 @@ resets () # behaviour, wanted
 resets linear_phase 'reset at each of the 50 moments'
 resets linear_at_end 'destroyed at the end, and never reset'
 
+# --- a class without advice says so once ---
+record "$work/t" "$work/answers" life_not
+"$trace" advise --text "$work/t" > "$work/out"
+equal stays "$(sed -n '/operand_new/{ n; p; }' "$work/out")" \
+  "    Linear bad: stay with malloc"
+
 # --- a library that is the program's own ---
 record "$work/t" "$work/answers" library_object
 "$trace" patterns --own libanswers "$work/t" -o "$work/p.json"

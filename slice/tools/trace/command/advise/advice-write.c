@@ -226,8 +226,11 @@ static void
 one_print (size_t number, const Advice *advice)
 {
   printf ("%2zu. %.90s\n", number, sli_json_string (advice->site, "name"));
-  printf ("    %s: %s%s\n", sli_json_string (advice->site, "advice"),
-          advice->verdict, advice->stable ? "" : " (unstable)");
+  /* such a class says so itself */
+  bool stays = strcmp (advice->verdict, "stay with malloc") == 0;
+  printf ("    %s%s%s%s\n", sli_json_string (advice->site, "advice"),
+          stays ? "" : ": ", stays ? "" : advice->verdict,
+          advice->stable ? "" : " (unstable)");
   if (strcmp (advice->verdict, "do") != 0)
     return;
   printf ("    saves %s to %s (malloc: %s in the program, %s in the "
