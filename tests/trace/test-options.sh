@@ -139,6 +139,25 @@ do
   refuse 2 --from "$value" "a number of at least 0" hot
 done
 refuse 2 --at x "a number of at least 0" report
+for window in "1 0.5" "0.5 0.5" "1 0" "0 0"
+do
+  "$trace" hot --from ${window% *} --to ${window#* } "$t" 2> "$work/err"
+  equal "refuses-window-$window" "$? $(cat "$work/err")" \
+    "2 slice-trace: --to ${window#* } is not after --from ${window% *}"
+done
+"$trace" time --from 1 --to 0.5 "$work/program" 2> "$work/err"
+equal refuses-window-time $? 125
+"$trace" time --set x=y "$work/program" 2> "$work/err"
+equal refuses-set-time $? 125
+for command in hot patterns callers apply pins replay "compare --replay"
+do
+  for window in "--from 50" "--to 1e-9"
+  do
+    "$trace" $command $window "$t" > "$work/out" 2> "$work/err"
+    equal "window-$command-$window" "$? $(cat "$work/err")" "3 slice-trace: $t: \
+no allocations in that time (--from, --to)"
+  done
+done
 refuse 2 --to x "a number of at least 0" callers
 refuse 2 --hot -3 "a whole number from 0 to 4294967295" replay
 refuse 2 --repeats 0 "a whole number from 1 to 1000" replay
@@ -267,7 +286,11 @@ equal options-changed-trace \
 "$trace" run -o "$work/all" --context 1 "$work/obtained" 2> "$work/err"
 equal options-same "$(grep -c 'patterns$\|replay$' "$work/err")" 0
 # a window of time: the operations within it alone
-"$trace" replay --repeats 1 --to 0.0000001 "$t" -o "$work/w.json" \
+middle=$("$trace" dump "$t" \
+  | awk -v seconds="$(json "$work/p.json" totals.seconds)" '
+    $3 == "malloc" && first == 0 { first = $1 } { last = $1 }
+    END { print (first + last) / 2 / last * seconds }')
+"$trace" replay --repeats 1 --to "$middle" "$t" -o "$work/w.json" \
   2> "$work/err"
 whole=$(json "$work/r.json" calls)
 part=$(json "$work/w.json" calls)

@@ -267,7 +267,9 @@ sli_trace_options_init (TraceOptions *options, uint32_t n_hot)
 {
   ProfileOptions *profile = &options->profile;
   *options
-      = (TraceOptions){ .profile = { .n_hot = n_hot, .chosen_time = -1 },
+      = (TraceOptions){ .profile = { .n_hot = n_hot,
+                                     .to_time = INFINITY,
+                                     .chosen_time = -1 },
                         .table = {
                             OPTION (TEXTS, "wrapper", 0, &options->wrappers,
                                     "REGEX",
@@ -310,10 +312,10 @@ thresholds_set (const TextList *list)
       double number = value == NULL ? 0 : strtod (value + 1, &end);
       if (value == NULL || end == value + 1 || *end != '\0'
           || !isfinite (number))
-        sli_tool_exit (TOOL_USAGE, "--set: '%s' is not NAME=NUMBER",
-                      list->items[i]);
+        sli_tool_exit (argp_err_exit_status, "--set: '%s' is not NAME=NUMBER",
+                       list->items[i]);
       if (!sli_threshold_set (list->items[i]))
-        sli_tool_exit (TOOL_USAGE, "--set: no threshold %.*s",
+        sli_tool_exit (argp_err_exit_status, "--set: no threshold %.*s",
                       (int)(value - list->items[i]), list->items[i]);
     }
 }
@@ -346,7 +348,8 @@ trace_options_settle (TraceOptions *options)
   profile->own = options->own.items;
   profile->fixed_depth = options->depth;
   profile->given = given_sorted (&options->given);
-  if (profile->to_time <= 0 && profile->from_time > 0)
-    profile->to_time = 1e18;
+  if (profile->to_time <= profile->from_time)
+    sli_tool_exit (argp_err_exit_status, "--to %g is not after --from %g",
+                   profile->to_time, profile->from_time);
   thresholds_set (&options->thresholds);
 }

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "profile-parts.h"
+#include <math.h>
 #include <stdlib.h>
 
 static const SiteResult *ranking;
@@ -165,6 +166,18 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   if (profile->final_map != first.map)
     free (first.map);
   sli_trace_is_whole (profile->reader);
+  return profile;
+}
+
+Profile *
+sli_profile_some (const char *path, const ProfileOptions *options)
+{
+  Profile *profile = sli_profile_new (path, options);
+  bool all = options->from_time <= 0
+             && (options->to_time <= 0 || isinf (options->to_time));
+  if (profile->totals.n_allocs == 0)
+    sli_tool_exit (TOOL_NO_EVENTS, "%s: no allocations in %s", path,
+                   all ? "it" : "that time (--from, --to)");
   return profile;
 }
 

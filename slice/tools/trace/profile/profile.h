@@ -87,7 +87,7 @@ typedef struct
   uint32_t n_hot;
   unsigned fixed_depth;      /* 0: adaptive */
   double chosen_time;        /* seconds from the start; below 0: none */
-  double from_time, to_time; /* a window in seconds; 0 and 0: all */
+  double from_time, to_time; /* a window in seconds; to 0 or infinity: open */
   /* the options that decide what the sites are, sorted, as they were given;
    * NULL-ended; may be NULL */
   const char *const *given;
@@ -95,6 +95,8 @@ typedef struct
 
 /* Exits with a message if the file is no trace. */
 Profile *sli_profile_new (const char *path, const ProfileOptions *options);
+/* The same if nothing was allocated, in the window or at all. */
+Profile *sli_profile_some (const char *path, const ProfileOptions *options);
 void sli_profile_free (Profile *profile);
 double sli_profile_seconds (const Profile *profile, uint64_t ticks);
 

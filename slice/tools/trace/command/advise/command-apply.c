@@ -61,9 +61,7 @@ sli_command_apply (int argc, char **argv)
   sli_trace_options_init (&trace, 0);
   sli_command_line (&line, &argc, &argv);
   sli_file_check (output);
-  Profile *profile = sli_profile_new (argv[0], &trace.profile);
-  if (profile->totals.n_allocs == 0)
-    sli_tool_exit (TOOL_NO_EVENTS, "%s: no allocations in it", argv[0]);
+  Profile *profile = sli_profile_some (argv[0], &trace.profile);
   int code = apply_run (profile, &trace.profile, all, output);
   sli_profile_free (profile);
   return code;

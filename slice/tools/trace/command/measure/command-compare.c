@@ -195,7 +195,7 @@ static void
 trace_replay (const char *path, const ProfileOptions *options,
               Variant *variants, size_t n_variants, size_t n)
 {
-  Profile *profile = sli_profile_new (path, options);
+  Profile *profile = sli_profile_some (path, options);
   ReplayFile ops = sli_replay_write (profile, options);
   uint64_t n_ops = 0, most = 0;
   for (size_t round = 0; round < n; round++)

@@ -238,7 +238,7 @@ replay_all (ReplayOptions *options, const char *trace)
   const char *path = options->output;
   sli_file_check (path);
   double program = program_nsec_per_op (options->times);
-  Profile *profile = sli_profile_new (trace, &options->trace.profile);
+  Profile *profile = sli_profile_some (trace, &options->trace.profile);
   options->ops = sli_replay_write (profile, &options->trace.profile);
   FILE *file = sli_file_begin (path);
   JsonOut out = { .file = file };

@@ -33,13 +33,7 @@ static Profile *
 profile_open (const PatternOptions *options, const char *path)
 {
   passes_check (options->passes);
-  Profile *profile = sli_profile_new (path, &options->trace.profile);
-  if (profile->totals.n_allocs == 0)
-    {
-      sli_tool_say ("%s: no allocations in it", path);
-      exit (TOOL_NO_EVENTS);
-    }
-  return profile;
+  return sli_profile_some (path, &options->trace.profile);
 }
 
 /* Opens the trace of a command with one. */

@@ -83,9 +83,7 @@ sli_command_pins (int argc, char **argv)
   sli_trace_options_init (&options.trace, 0);
   sli_command_line (&line, &argc, &argv);
   options_check (&options);
-  Profile *profile = sli_profile_new (argv[0], &options.trace.profile);
-  if (profile->totals.n_allocs == 0)
-    sli_tool_exit (TOOL_NO_EVENTS, "%s: no allocations in it", argv[0]);
+  Profile *profile = sli_profile_some (argv[0], &options.trace.profile);
   Pins *pins = sli_pins_new (profile, policy_choose (&options, profile->reader),
                              options.trace.profile.chosen_time);
   bool good = pins_show (&options, pins);
