@@ -78,7 +78,9 @@ typedef enum
   SLICE_PAGES_MALLOC,               /**< [malloc] plain malloc, aligned by
                                          hand */
   SLICE_PAGES_CUSTOM                /**< the source that slice_set_source()
-                                         was given; can't be set by name */
+                                         was given: only that function sets
+                                         it; as a value of page-source it is
+                                         SLICE_SET_BAD_VALUE */
 } SlicePageSource;
 
 /** The result of slice_set_option() and slice_set_source(). */
@@ -92,6 +94,15 @@ typedef enum
 } SliceSetResult;
 
 /** Sets an option.
+ *
+ * Too late is also what follows a call that might have allocated the first
+ * block, if it did not: slice_alloc() of 0 bytes, slice_free1() and its like
+ * of NULL, slice_free_bulk() of no blocks, ralloc_track_roots(),
+ * ralloc_report_at_exit(), a node or an arena for which there was no memory.
+ * It is not too late after functions that only set, ask or trim, after an
+ * arena that was refused for its options, and after slice_tlsf_new_fixed().
+ * What such a call has made stays as it is; an option that is set then holds
+ * for all that is made later.
  *
  * @param option  which
  * @param value   its value, in the unit and range given above

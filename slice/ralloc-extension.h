@@ -263,11 +263,13 @@ SLICE_API void ralloc_report_json (FILE *f, const void *ptr);
 
 /** Keeps a list of roots from now on (roots made before are not on it).
  * Costs each root a record and a lock; off by default.
+ * Options can't be set after it (slice_set_option()).
  * @param on  false forgets the list
  * Threads: any, while no other thread uses a context. */
 SLICE_API void ralloc_track_roots (bool on);
 /** As ralloc_track_roots (true), and when the program exits the roots that
- * are still alive are printed on standard error.
+ * are still alive are printed on standard error.  Options can't be set after
+ * it, either.
  * @param full  whole trees, not just a line a root
  * Source: talloc_enable_leak_report(). */
 SLICE_API void ralloc_report_at_exit (bool full);

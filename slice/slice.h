@@ -216,7 +216,7 @@ SLICE_INLINE void slice_free1 (size_t size, void *block);
 
 /** Allocates a block.
  *
- * @param size  bytes; 0 gives NULL
+ * @param size  bytes; 0 gives NULL, and options can't be set after it, either
  * @return      the block, contents undefined; NULL only if size is 0
  *
  * Errors: no memory ends the program (see the top of this file).
@@ -340,7 +340,7 @@ SLICE_API void slice_free_unsized (void *block);
 /** Frees many blocks of any classes, such as a whole tree, directly to their
  * slabs.  The magazines would mix the order of addresses.
  *
- * @param n       how many
+ * @param n       how many; after a call with 0, too, options can't be set
  * @param blocks  slice blocks (size at most SLICE_SIZE_MAX when allocated);
  *                NULLs are skipped.  The array is not changed.
  *

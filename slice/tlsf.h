@@ -36,6 +36,9 @@ SLICE_API size_t slice_tlsf_buffer_bytes (size_t bytes);
  * @return        the heap, inside the buffer, or NULL with errno EINVAL if
  *                the buffer is too small
  *
+ * It allocates nothing, so options may still be set after it.  They hold for
+ * arenas that are made later, not for this one.
+ *
  * Cost: no system call; clears the control block (1.6 KiB for a buffer of
  *   4 KiB, under 7 KiB for one of 1 GiB).
  */

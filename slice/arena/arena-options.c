@@ -16,6 +16,7 @@
 #include "arena/source/block-source.h"
 #include "arena/source/span.h"
 #include "base/diag.h"
+#include "base/option.h"
 #include "port/annotate.h"
 #include "traced.h"
 
@@ -115,19 +116,29 @@ sli_pristine_keep (int *state, void *copy, const void *arena, size_t bytes)
   STORE_RELEASE (state, PRISTINE_KEPT);
 }
 
-/* Reads the options; never returns 0. */
-COLD static int
-ask_all_checked (void)
+static bool
+a_mode_is_on (void)
 {
   static const SliceOption modes[]
       = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
-  int state = 1;
-  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+  int64_t value = 0;
+  for (size_t i = 0; i < sizeof modes / sizeof *modes && value == 0; i++)
+    slice_get_option (modes[i], &value);
+  return value != 0;
+}
+
+/* Reads the options, and keeps the answer in *known if it is final: a TLSF
+ * heap over a buffer freezes no option, and the program may set one after it.
+ * Never returns 0. */
+COLD static int
+ask_all_checked (int *known)
+{
+  bool is_final = sli_option_is_frozen ();
+  int state = a_mode_is_on () ? 2 : 1;
+  if (is_final)
     {
-      int64_t value = 0;
-      slice_get_option (modes[i], &value);
-      if (value != 0)
-        state = 2;
+      sli_annotate_published (known, sizeof *known);
+      STORE (known, state);
     }
   return state;
 }
@@ -138,10 +149,6 @@ sli_arena_all_checked (void)
   static int known; /* 0: unknown, 1: no, 2: yes */
   int state = LOAD (&known);
   if (UNLIKELY (state == 0))
-    {
-      state = ask_all_checked ();
-      sli_annotate_published (&known, sizeof known);
-      STORE (&known, state);
-    }
+    state = ask_all_checked (&known);
   return state == 2;
 }

@@ -5,6 +5,7 @@
 arena_tests = \
 	%D%/test-arena-misuse \
 	%D%/test-context \
+	%D%/test-first-call \
 	%D%/test-linear \
 	%D%/test-linear-steps \
 	%D%/test-failed-calls \
@@ -26,6 +27,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_arena_oom_LDADD = $(slice_test_libs)
 %C%_test_context_SOURCES = %D%/test-context.c $(arena_test_sources)
 %C%_test_context_LDADD = $(slice_test_libs)
+%C%_test_first_call_SOURCES = %D%/test-first-call.c $(arena_test_sources)
+%C%_test_first_call_LDADD = $(slice_test_libs)
 %C%_test_linear_SOURCES = %D%/test-linear.c $(arena_test_sources)
 %C%_test_linear_LDADD = $(slice_test_libs)
 %C%_test_linear_steps_SOURCES = \

@@ -32,6 +32,7 @@ enum
 
 static SpanHeap shared;
 static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
+static bool shared_is_ready; /* an arena has taken a block of it, or will */
 
 static void
 shared_before_fork (void)
@@ -58,6 +59,8 @@ shared_init (void)
                       SPAN_PAGE_BYTES, SHARED_KEEP_BYTES);
   pthread_atfork (shared_before_fork, shared_after_fork, shared_after_fork);
   sli_annotate_happens_before (&shared);
+  sli_annotate_published (&shared_is_ready, sizeof shared_is_ready);
+  STORE_RELEASE (&shared_is_ready, true);
 }
 
 const SliceSource *
@@ -89,11 +92,15 @@ sli_shared_extend (const char *end, size_t bytes)
   return sli_span_heap_extend (&shared, end, bytes / SPAN_PAGE_BYTES);
 }
 
+/* Before the first arena there is nothing to trim, and the program may still
+ * set a source of pages: so that is not read here. */
 size_t
 slice_arena_trim (size_t keep_bytes)
 {
   size_t bytes;
-  sli_shared_source ();
+  if (!LOAD_ACQUIRE (&shared_is_ready))
+    return 0;
+  sli_annotate_happens_after (&shared);
   TRACE_INTERNAL (bytes = sli_span_heap_trim (&shared, keep_bytes));
   return bytes;
 }
