@@ -7,19 +7,26 @@
 EXTRA_DIST += \
 	%D%/changes/anagrams.diff \
 	%D%/changes/cjson.diff \
+	%D%/changes/ed.diff \
 	%D%/changes/events.diff \
 	%D%/changes/formulas.diff \
 	%D%/changes/groups.diff \
 	%D%/changes/huffman.diff \
+	%D%/changes/jansson.diff \
+	%D%/changes/json-c.diff \
+	%D%/changes/libconfig.diff \
 	%D%/changes/lisp.diff \
 	%D%/changes/lru.diff \
+	%D%/changes/mxml.diff \
 	%D%/changes/nfa.diff \
 	%D%/changes/outline.diff \
 	%D%/changes/particles.diff \
 	%D%/changes/polynomials.diff \
 	%D%/changes/quadtree.diff \
+	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
 	%D%/changes/tokens.diff \
+	%D%/changes/yajl.diff \
 	%D%/list \
 	%D%/measured/anagrams.txt \
 	%D%/measured/cjson.txt \
@@ -27,39 +34,53 @@ EXTRA_DIST += \
 	%D%/measured/formulas.txt \
 	%D%/measured/groups.txt \
 	%D%/measured/huffman.txt \
+	%D%/measured/jansson.txt \
+	%D%/measured/json-c.txt \
+	%D%/measured/libconfig.txt \
 	%D%/measured/lisp.txt \
 	%D%/measured/lru.txt \
+	%D%/measured/mxml.txt \
 	%D%/measured/nfa.txt \
 	%D%/measured/outline.txt \
 	%D%/measured/particles.txt \
 	%D%/measured/polynomials.txt \
 	%D%/measured/quadtree.txt \
+	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
 	%D%/measured/tokens.txt \
+	%D%/measured/yajl.txt \
 	%D%/packages \
 	%D%/predicted/anagrams.txt \
 	%D%/predicted/cjson.txt \
+	%D%/predicted/ed.txt \
 	%D%/predicted/events.txt \
 	%D%/predicted/formulas.txt \
 	%D%/predicted/groups.txt \
 	%D%/predicted/huffman.txt \
+	%D%/predicted/jansson.txt \
+	%D%/predicted/jq.txt \
+	%D%/predicted/json-c.txt \
+	%D%/predicted/libconfig.txt \
 	%D%/predicted/lisp.txt \
 	%D%/predicted/lru.txt \
 	%D%/predicted/mxml.txt \
 	%D%/predicted/nfa.txt \
 	%D%/predicted/outline.txt \
 	%D%/predicted/particles.txt \
+	%D%/predicted/plist.txt \
 	%D%/predicted/polynomials.txt \
 	%D%/predicted/quadtree.txt \
+	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
 	%D%/predicted/tokens.txt \
+	%D%/predicted/tree.txt \
 	%D%/predicted/yajl.txt \
 	%D%/programs/anagrams.c \
-	%D%/programs/awk.sh \
 	%D%/programs/cjson.c \
-	%D%/programs/discount.sh \
 	%D%/programs/ed.sh \
 	%D%/programs/events.c \
+	%D%/programs/fastjson.c \
+	%D%/programs/fastjson.sh \
 	%D%/programs/formulas.c \
 	%D%/programs/groups.c \
 	%D%/programs/huffman.c \
@@ -77,6 +98,8 @@ EXTRA_DIST += \
 	%D%/programs/nfa.c \
 	%D%/programs/outline.c \
 	%D%/programs/particles.c \
+	%D%/programs/patterns.c \
+	%D%/programs/patterns.sh \
 	%D%/programs/plist.c \
 	%D%/programs/plist.sh \
 	%D%/programs/polynomials.cc \
@@ -84,7 +107,6 @@ EXTRA_DIST += \
 	%D%/programs/replies.c \
 	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
-	%D%/programs/tidy.sh \
 	%D%/programs/tokens.c \
 	%D%/programs/tree.sh \
 	%D%/programs/yajl.c \

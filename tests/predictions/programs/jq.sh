@@ -2,7 +2,7 @@
 package=jq
 version=1.6-2.1+deb12u2
 sources="src/builtin.c src/bytecode.c src/compile.c src/execute.c src/jv.c
-  src/jv_alloc.c src/jv_aux.c src/jv_dtoa.c src/jv_file.c src/jv_parse.c
+  src/jv_alloc.c src/jq_test.c src/jv_aux.c src/jv_dtoa.c src/jv_file.c src/jv_parse.c
   src/jv_print.c src/jv_unicode.c src/lexer.c src/linker.c src/locfile.c
   src/main.c src/parser.c src/util.c"
 flags='-Isrc -D_GNU_SOURCE -DIEEE_8087 -DHAVE_PTHREAD_KEY_CREATE
@@ -18,7 +18,7 @@ prepare ()
 }
 input ()
 {
-  awk 'BEGIN { printf "["; for (i = 0; i < 15000; i++)
+  awk 'BEGIN { printf "["; for (i = 0; i < 40000; i++)
     printf "%s{\"id\":%d,\"name\":\"item %d\",\"tags\":[\"a%d\",\"b\"]}",
       (i > 0 ? "," : ""), i, i, i % 70; print "]" }'
 }

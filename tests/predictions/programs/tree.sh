@@ -7,6 +7,6 @@ flags="-std=c11 -D_LARGEFILE64_SOURCE -D_FILE_OFFSET_BITS=64"
 arguments="--fromfile ."
 input ()
 {
-  awk 'BEGIN { for (i = 0; i < 40000; i++)
+  awk 'BEGIN { for (i = 0; i < 90000; i++)
     print "top/d" i % 200 "/e" int(i / 200) % 20 "/file" i ".c" }'
 }
