@@ -842,6 +842,29 @@ free_down_twice (void)
   free_all_twice (true);
 }
 
+/* Two objects by turns, when the stack has got more addresses from the bits
+ * than live objects are left. */
+static void
+free_in_turn (void)
+{
+  enum
+  {
+    N = 200000,
+    PART = 2000
+  };
+  static void *objects[N];
+  SlicePool *pool = slice_pool_new_plain (24);
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  for (int i = 0; i < N; i++)
+    if (i % PART != 0)
+      slice_pool_free (pool, objects[i]);
+  for (int i = 0; i < N / PART; i++)
+    slice_pool_alloc (pool);
+  for (int i = 0; i < N; i++)
+    slice_pool_free (pool, objects[i % 2 * PART]);
+}
+
 /* An address in a row with the last objects of a block, behind them. */
 static void
 free_behind_block (void)
@@ -903,6 +926,7 @@ MISUSE_CALL (twice_small, 320, "is free already", free_twice (8, 0, 0))
 MISUSE_CALL (twice_later, 320, "is free already",
              free_twice (24, SLICE_ARENA_CHECKED, 64))
 MISUSE_CALL (twice_moved, 320, "is free already", free_many_twice ())
+MISUSE_CALL (twice_in_turn, 320, "is free already", free_in_turn ())
 MISUSE_CALL (twice_downwards, 320, "is free already", free_down_twice ())
 MISUSE_CALL (behind_block, 321, "is not of this pool", free_behind_block ())
 MISUSE_CALL (twice_later_small, 320, "is free already",
@@ -1003,6 +1027,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/reserve-holds", test_reserve_holds);
   g_test_add_func ("/slice/pool/rows", test_rows);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
+  g_test_add_func ("/slice/pool/misuse/twice-in-turn",
+                   test_misuse_twice_in_turn);
   g_test_add_func ("/slice/pool/misuse/twice-downwards",
                    test_misuse_twice_downwards);
   g_test_add_func ("/slice/pool/misuse/behind-block",

@@ -121,14 +121,19 @@ stack_most (const SlicePool *pool)
 }
 
 /* Sets when a free takes the slow path: when the stack has as many addresses
- * as it may hold, and if the pool starts over, at the last live object. */
+ * as it may hold, and if the pool starts over, at the last live object.  A
+ * refill may leave more than stack_most() on the stack; the limit is above
+ * these, or no free would meet it. */
 static void
 plain_set_limit (SlicePool *pool)
 {
   size_t n = pool->n_cut - pool->n_spilt - plain_starts_over (pool);
   size_t n_most = stack_most (pool);
+  if (n_most < sli_pool_n_stacked (pool))
+    n_most = pool->stack_capacity;
   pool->head.limit
       = (uintptr_t) (sli_pool_bottom (pool) + (n < n_most ? n : n_most));
+  assert_here (pool->head.top <= pool->head.limit);
 }
 
 /* Doubles the stack of addresses; false if there is no memory. */
