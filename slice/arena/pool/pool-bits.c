@@ -23,7 +23,10 @@ enum
   REFILL_MIN = 64,
 
   /* How many addresses in random order move between two looks for a row. */
-  LOOK_STEP = 32
+  LOOK_STEP = 32,
+
+  /* The part of all blocks that may be empty until these are retired. */
+  EMPTY_PART = 8
 };
 
 /* Makes tracks for all blocks in use, if there are none. */
@@ -49,29 +52,53 @@ sli_pool_bits_make (SlicePool *pool)
   return has_space;
 }
 
-/* Ends the use of a block whose chunks are all free. */
-static void
-block_retire (SlicePool *pool, const Track *track)
+/* The track of a block in use; most blocks follow each other in the table of
+ * blocks as their tracks do.  last: the track found before, or NULL. */
+static Track *
+track_of_block (const SlicePool *pool, const Block *block, Track *last)
 {
-  int32_t index = sli_chain_find (&pool->chain, track->start);
-  if (index < 0) /* the embedded block stays */
-    return;
-  pool->n_cut -= track->n_chunks;
-  pool->n_spilt -= track->n_chunks;
-  sli_pool_track_block_gone (pool, pool->chain.table[index]);
-  sli_chain_retire (&pool->chain, (uint32_t) index, POOL_SPARE_BYTES_MAX);
+  Track *next = last + 1;
+  if (last != NULL && next < pool->tracks + pool->n_tracks
+      && (uintptr_t) next->start - (uintptr_t) block->start
+             < sli_block_bytes (block))
+    return next;
+  return sli_pool_track_of (pool, sli_align (block->start,
+                                             pool->options.alignment));
 }
 
-/* Retires the blocks whose chunks are all free. */
+/* Retires the blocks whose chunks are all free.  The embedded block stays. */
 void
 sli_pool_bits_retire (SlicePool *pool)
 {
-  for (uint32_t i = pool->n_tracks; i > 0; i--)
+  BlockChain *chain = &pool->chain;
+  uint32_t n_kept = 0;
+  Track *track = NULL;
+  pool->n_empty = 0;
+  for (uint32_t i = 0; i < chain->n_used; i++)
     {
-      const Track *track = &pool->tracks[i - 1];
-      if (track->n_unset == 0)
-        block_retire (pool, track);
+      Block block = chain->table[i];
+      track = track_of_block (pool, &block, track);
+      if (track != NULL && track->n_unset == 0)
+        {
+          track->is_retired = true;
+          continue;
+        }
+      chain->table[i] = chain->table[n_kept];
+      chain->table[n_kept++] = block;
     }
+  if (n_kept == chain->n_used)
+    return;
+  sli_pool_tracks_remove_retired (pool);
+  sli_chain_retire_from (chain, n_kept, POOL_SPARE_BYTES_MAX);
+}
+
+/* Retires empty blocks if there are many, as a look at all blocks takes
+ * long. */
+static void
+bits_retire_many (SlicePool *pool)
+{
+  if (pool->n_empty > pool->n_tracks / EMPTY_PART && !pool->keeps_blocks)
+    sli_pool_bits_retire (pool);
 }
 
 /* Reports an address that is in no block, or at which no chunk starts. */
@@ -107,18 +134,26 @@ track_with_bits (SlicePool *pool, const void *object)
 static inline size_t
 count_row (void *const *objects, size_t n, uintptr_t step)
 {
-  uintptr_t at = (uintptr_t) objects[0];
-  size_t i = 1;
-  /* Four at a time: any difference leaves a bit. */
-  for (; i + 4 <= n; i += 4, at += 4 * step)
-    if ((((uintptr_t) objects[i] ^ (at + step))
-         | ((uintptr_t) objects[i + 1] ^ (at + 2 * step))
-         | ((uintptr_t) objects[i + 2] ^ (at + 3 * step))
-         | ((uintptr_t) objects[i + 3] ^ (at + 4 * step)))
-        != 0)
-      break;
-  for (; i < n && (uintptr_t) objects[i] == at + step; i++)
-    at += step;
+  uintptr_t first = (uintptr_t) objects[0];
+  AddressPair at = { first, first + step };
+  AddressPair two = { 2 * step, 2 * step };
+  size_t i = 0;
+  /* Eight at a time: any difference leaves a bit. */
+  for (; i + 8 <= n; i += 8)
+    {
+      const AddressPair *pairs
+          = (const AddressPair *) (const void *) (objects + i);
+      AddressPair difference = pairs[0] ^ at;
+      difference |= pairs[1] ^ (at += two);
+      difference |= pairs[2] ^ (at += two);
+      difference |= pairs[3] ^ (at += two);
+      at += two;
+      if ((difference[0] | difference[1]) != 0)
+        break;
+    }
+  i = i > 0 ? i : 1;
+  while (i < n && (uintptr_t) objects[i] - (uintptr_t) objects[i - 1] == step)
+    i++;
   return i;
 }
 
@@ -214,33 +249,32 @@ is_row (void *const *objects, size_t n, size_t chunk)
  * test of its own, as it has no index below n_bits.  Counts the blocks that
  * become empty. */
 static inline void **
-scattered_flush_some (const SlicePool *pool, void **next, void **end,
-                      size_t *n_empty)
+scattered_flush_some (SlicePool *pool, void **next, void **end)
 {
-  const uint32_t *map = pool->map.tracks;
+  Track *const *map = pool->map.tracks;
   uintptr_t low = pool->map.low;
   size_t n_pages = pool->map.n_pages;
   size_t inverse = pool->chunk_inverse;
   unsigned shift = pool->chunk_shift;
-  Track *tracks = pool->tracks;
   for (; next < end; next++)
     {
       uintptr_t address = (uintptr_t) *next;
       size_t page = (address - low) / POOL_PAGE_BYTES;
       if (UNLIKELY (page >= n_pages))
         break;
-      Track *track = &tracks[map[page]];
+      Track *track = map[page];
       size_t index = sli_pool_index (address - (uintptr_t) track->start,
                                      inverse, shift);
       if (UNLIKELY (index >= track->n_bits))
         break;
       uint64_t *word = &track->live[index / 64];
       uint64_t bits = *word;
-      if (UNLIKELY ((bits >> (index % 64) & 1) != 0))
+      unsigned bit = (unsigned) index & 63;
+      if (UNLIKELY ((bits >> bit & 1) != 0))
         sli_pool_report_twice (pool, *next);
-      *word = bits | UINT64_C (1) << (index % 64);
+      *word = bits | UINT64_C (1) << bit;
       if (UNLIKELY (--track->n_unset == 0))
-        ++*n_empty;
+        pool->n_empty++;
     }
   return next;
 }
@@ -248,14 +282,13 @@ scattered_flush_some (const SlicePool *pool, void **next, void **end,
 /* The same, up to neighbours, which a run moves faster.  Looks for these now
  * and then only. */
 static void **
-scattered_flush (const SlicePool *pool, void **next, void **end,
-                 size_t *n_empty)
+scattered_flush (SlicePool *pool, void **next, void **end)
 {
   size_t chunk = pool->chunk_bytes;
   while (next < end && !is_row (next, (size_t) (end - next), chunk))
     {
       void **stop = end - next > LOOK_STEP ? next + LOOK_STEP : end;
-      next = scattered_flush_some (pool, next, stop, n_empty);
+      next = scattered_flush_some (pool, next, stop);
       if (next < stop)
         break;
     }
@@ -265,7 +298,7 @@ scattered_flush (const SlicePool *pool, void **next, void **end,
 /* Moves the first of n addresses, and those that follow it in the same block.
  * Returns their number. */
 static size_t
-block_flush (SlicePool *pool, void **next, size_t n, size_t *n_empty)
+block_flush (SlicePool *pool, void **next, size_t n)
 {
   Track *track = track_with_bits (pool, *next);
   if (UNLIKELY (track == NULL))
@@ -275,7 +308,7 @@ block_flush (SlicePool *pool, void **next, size_t n, size_t *n_empty)
     }
   size_t n_run = run_flush (pool, track, next, n);
   track->n_unset -= (uint32_t) n_run;
-  *n_empty += track->n_unset == 0;
+  pool->n_empty += track->n_unset == 0;
   return n_run;
 }
 
@@ -286,20 +319,18 @@ sli_pool_bits_flush (SlicePool *pool, size_t n)
   void **bottom = sli_pool_bottom (pool);
   void **next = bottom;
   void **end = next + n;
-  size_t n_empty = 0;
   pool->n_spilt += n;
   pool->first_free = 0;
   while (next < end)
     {
-      next = scattered_flush (pool, next, end, &n_empty);
+      next = scattered_flush (pool, next, end);
       if (next < end)
-        next += block_flush (pool, next, (size_t) (end - next), &n_empty);
+        next += block_flush (pool, next, (size_t) (end - next));
     }
   size_t n_left = (size_t) (sli_pool_top (pool) - end);
   memmove (bottom, end, n_left * sizeof (void *));
   pool->head.top = (uintptr_t) (bottom + n_left);
-  if (n_empty > 0 && !pool->keeps_blocks)
-    sli_pool_bits_retire (pool);
+  bits_retire_many (pool);
 }
 
 /* Moves addresses from the bits to the stack, which is empty. */

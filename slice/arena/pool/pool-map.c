@@ -2,7 +2,7 @@
  *
  * Layer: arena.  A search through the blocks of a large pool takes a hundred
  * instructions.  If the program frees many addresses in random order, the pool
- * makes a map of its pages, which takes 4 bytes a page.
+ * makes a map of its pages, which takes 8 bytes a page.
  *
  * Design: section 8.4.
  *
@@ -44,7 +44,7 @@ sli_pool_map_fini (SlicePool *pool)
 {
   PoolMap *map = &pool->map;
   if (map->tracks != NULL)
-    sli_chain_table_free (&pool->chain, map->capacity * sizeof (uint32_t),
+    sli_chain_table_free (&pool->chain, map->capacity * sizeof (Track *),
                           map->tracks);
   *map = (PoolMap) { .tracks = NULL };
 }
@@ -58,9 +58,9 @@ map_reserve (SlicePool *pool)
     return map->tracks != NULL;
   size_t n = map->n_pages + map->n_pages / 2;
   if (map->tracks != NULL)
-    sli_chain_table_free (&pool->chain, map->capacity * sizeof (uint32_t),
+    sli_chain_table_free (&pool->chain, map->capacity * sizeof (Track *),
                           map->tracks);
-  map->tracks = sli_chain_table_alloc (&pool->chain, 0, n * sizeof (uint32_t));
+  map->tracks = sli_chain_table_alloc (&pool->chain, 0, n * sizeof (Track *));
   map->capacity = map->tracks != NULL ? n : 0;
   return map->tracks != NULL;
 }
@@ -69,14 +69,14 @@ static void
 map_fill (SlicePool *pool)
 {
   PoolMap *map = &pool->map;
-  uint32_t rank = 0;
+  Track *track = pool->tracks;
+  const Track *last = track + pool->n_tracks - 1;
   for (size_t i = 0; i < map->n_pages; i++)
     {
       uintptr_t page = map->low + i * POOL_PAGE_BYTES;
-      while (rank + 1 < pool->n_tracks
-             && (uintptr_t) pool->tracks[rank + 1].start <= page)
-        rank++;
-      map->tracks[i] = rank;
+      while (track < last && (uintptr_t) track[1].start <= page)
+        track++;
+      map->tracks[i] = track;
     }
 }
 

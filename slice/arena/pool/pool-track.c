@@ -73,6 +73,7 @@ sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks)
   slice_free1 (pool->tracks_capacity * sizeof (Track), pool->tracks);
   pool->tracks = tracks;
   pool->tracks_capacity = n;
+  sli_pool_map_expire (pool);
   return true;
 }
 
@@ -164,7 +165,28 @@ sli_pool_track_fini (SlicePool *pool)
   pool->n_tracks = 0;
   pool->tracks_capacity = 0;
   pool->first_free = 0;
+  pool->n_empty = 0;
   sli_pool_map_fini (pool);
+}
+
+void
+sli_pool_tracks_remove_retired (SlicePool *pool)
+{
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < pool->n_tracks; i++)
+    {
+      Track *track = &pool->tracks[i];
+      if (track->is_retired)
+        {
+          pool->n_cut -= track->n_chunks;
+          pool->n_spilt -= track->n_chunks;
+          track_end (pool, track);
+        }
+      else
+        pool->tracks[n++] = *track;
+    }
+  pool->n_tracks = n;
+  sli_pool_map_expire (pool);
 }
 
 size_t
@@ -180,7 +202,7 @@ size_t
 sli_pool_track_bytes (const SlicePool *pool)
 {
   size_t bytes = pool->tracks_capacity * sizeof (Track)
-                 + pool->map.capacity * sizeof (uint32_t);
+                 + pool->map.capacity * sizeof (Track *);
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     if (pool->tracks[i].live != NULL)
       bytes += live_bytes (&pool->tracks[i]);
@@ -443,6 +465,13 @@ sli_pool_track_drop_bits (SlicePool *pool, Track *track)
   track->n_bits = 0;
 }
 
+/* How many of a word's highest bits are set, of which there is one. */
+static inline size_t
+count_highest (uint64_t bits)
+{
+  return bits != ~UINT64_C (0) ? (size_t) __builtin_clzll (~bits) : WORD_BITS;
+}
+
 void
 sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
                           void **addresses)
@@ -453,21 +482,17 @@ sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
   while (n > 0)
     {
       uint64_t bits = track->live[--word];
-      if (bits == ~UINT64_C (0) && n >= WORD_BITS)
+      while (bits != 0 && n > 0)
         {
-          sli_pool_write_down (
-              addresses,
-              track_chunk (pool, track, word * WORD_BITS + WORD_BITS - 1),
-              pool->chunk_bytes, WORD_BITS);
-          addresses += WORD_BITS;
-          n -= WORD_BITS;
-          bits = 0;
-        }
-      for (; bits != 0 && n > 0; n--)
-        {
-          unsigned highest = WORD_BITS - 1 - (unsigned) __builtin_clzll (bits);
-          bits ^= UINT64_C (1) << highest;
-          *addresses++ = track_chunk (pool, track, word * WORD_BITS + highest);
+          unsigned n_above = (unsigned) __builtin_clzll (bits);
+          size_t n_row = count_highest (bits << n_above);
+          n_row = n_row < n ? n_row : n;
+          size_t highest = word * WORD_BITS + WORD_BITS - 1 - n_above;
+          sli_pool_write_down (addresses, track_chunk (pool, track, highest),
+                               pool->chunk_bytes, n_row);
+          addresses += n_row;
+          n -= n_row;
+          bits &= ~(~UINT64_C (0) << (WORD_BITS - n_row) >> n_above);
         }
       track->live[word] = bits;
     }

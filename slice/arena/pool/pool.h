@@ -27,20 +27,21 @@ typedef struct
   bool is_blind;          /* there was no memory for the bits, so a second free
                              is not detected */
   bool is_recent;         /* plain: it got its bits in the last trim */
+  bool is_retired;        /* plain: its block was just put out of use */
   uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
                              the first n_cut are live (a traced pool has the
                              bits from the start).  In a plain pool a bit
                              means that the chunk is free and not on the
                              stack, and only n_unset is kept beside */
   uint32_t n_unset;       /* plain: chunks whose bits are not set */
-  uint32_t n_bits;        /* plain: n_chunks, or 0 before it has its bits */
+  size_t n_bits;          /* plain: n_chunks, or 0 before it has its bits */
 } Track;
 
 /* The map from pages to tracks; made again when it is worth it. */
 typedef struct
 {
-  uint32_t *tracks; /* for each page, the last track that starts at or before
-                       the page */
+  Track **tracks; /* for each page, the last track that starts at or before
+                     the page */
   uintptr_t low;    /* start of the first page */
   size_t n_pages; /* 0: there is no map */
   size_t capacity;
@@ -94,6 +95,8 @@ struct SlicePool
   uint32_t n_tracks;
   uint32_t tracks_capacity;
   uint32_t first_free; /* plain: no track before it has a bit set */
+  uint32_t n_empty;    /* plain: blocks whose bits were all set at some time
+                          since such blocks were last retired */
   size_t chunk_inverse; /* plain, with tracks: see sli_pool_index() */
   unsigned chunk_shift;
   PoolMap map;
@@ -286,7 +289,7 @@ sli_pool_spill (SlicePool *pool, void *object)
 
 /* Makes tracks for all blocks in use, if there are none; false: no memory. */
 bool sli_pool_bits_make (SlicePool *pool);
-/* Retires the blocks whose chunks are all free. */
+/* Retires the blocks whose chunks are all free, together. */
 void sli_pool_bits_retire (SlicePool *pool);
 /* Moves the n oldest addresses from the stack to the bits. */
 void sli_pool_bits_flush (SlicePool *pool, size_t n);
@@ -360,7 +363,7 @@ sli_pool_map_find (SlicePool *pool, const void *address)
   size_t page = ((uintptr_t) address - map->low) / POOL_PAGE_BYTES;
   if (UNLIKELY (page >= map->n_pages))
     return sli_pool_map_find_slow (pool, address);
-  Track *track = &pool->tracks[map->tracks[page]];
+  Track *track = map->tracks[page];
   const Track *last = pool->tracks + pool->n_tracks - 1;
   while (track < last && (uintptr_t) track[1].start <= (uintptr_t) address)
     track++;
@@ -385,6 +388,8 @@ void sli_pool_index_init (SlicePool *pool);
 bool sli_pool_track_make_bits (SlicePool *pool, Track *track);
 /* Frees the bits of a track of a plain pool, none of which is set. */
 void sli_pool_track_drop_bits (SlicePool *pool, Track *track);
+/* Ends the tracks of blocks that were retired, all whose chunks were free. */
+void sli_pool_tracks_remove_retired (SlicePool *pool);
 /* Takes n free chunks of a track, the highest first. */
 void sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
                                void **addresses);

@@ -328,22 +328,19 @@ sli_chain_drop (BlockChain *chain, uint32_t index)
 }
 
 void
-sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes)
+sli_chain_retire_from (BlockChain *chain, uint32_t n_used, size_t keep_bytes)
 {
-  Block block = chain->table[index];
-  size_t spare_bytes = sli_block_bytes (&block);
-  assert_here (index < chain->n_used && !chain->is_annotated);
-  for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
-    spare_bytes += sli_block_bytes (&chain->table[i]);
-  if (spare_bytes > keep_bytes)
+  size_t bytes = 0;
+  uint32_t n_keep = 0;
+  assert_here (n_used <= chain->n_used && !chain->is_annotated);
+  chain->n_used = n_used;
+  for (uint32_t i = n_used; i < chain->n_blocks; i++, n_keep++)
     {
-      sli_chain_drop (chain, index);
-      return;
+      bytes += sli_block_bytes (&chain->table[i]);
+      if (bytes > keep_bytes)
+        break;
     }
-  table_remove (chain, index);
-  chain->n_used--;
-  chain->table[chain->n_blocks++] = block;
-  assert_chain (chain);
+  sli_chain_trim (chain, n_keep);
 }
 
 /* Closes the gap of n slots that dedicated blocks have left before the spare

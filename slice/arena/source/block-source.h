@@ -149,9 +149,10 @@ void sli_chain_cut (BlockChain *chain, uint32_t n_used);
 /* Returns the block table[index] to the source. */
 void sli_chain_drop (BlockChain *chain, uint32_t index);
 
-/* Ends the use of the regular block table[index].  Returns it to the source if
- * the spare blocks would exceed keep_bytes with it. */
-void sli_chain_retire (BlockChain *chain, uint32_t index, size_t keep_bytes);
+/* Ends the use of the blocks from n_used on, which are regular.  Of all spare
+ * blocks then, returns those that exceed keep_bytes to the source. */
+void sli_chain_retire_from (BlockChain *chain, uint32_t n_used,
+                            size_t keep_bytes);
 
 /* Returns all spare blocks but the first n_keep; the result is their size. */
 size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
