@@ -34,7 +34,7 @@ enum
   /* The part of a block that is cut into chunks at a time: large enough to
    * make the call rare, and so small that few chunks are on the stack when the
    * program frees others. */
-  CUT_BYTES = 4096
+  CUT_BYTES = KIB (16)
 };
 
 /* Below the bottom of a stack of addresses is NULL, which equals no object
@@ -280,7 +280,10 @@ pool_cut (SlicePool *pool)
   size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
   size_t n_most = CUT_BYTES / chunk;
   /* A pool that has only its embedded block needs no stack. */
-  if (pool->stack_capacity == 0 && pool->chain.n_used > 0)
+  size_t n_wanted = pool->n_cut / STACK_PART;
+  n_wanted = n_wanted < STACK_CAPACITY_SMALL ? n_wanted : STACK_CAPACITY_SMALL;
+  if (n > 1 && pool->chain.n_used > 0
+      && (pool->stack_capacity == 0 || pool->stack_capacity < n_wanted))
     stack_grow (pool);
   if (n_most > pool->stack_capacity)
     n_most = pool->stack_capacity;
