@@ -139,6 +139,7 @@ slice_tests = \
 	%D%/whole/test-sizes
 %C%_whole_test_batch_LDADD = $(slice_test_libs)
 %C%_whole_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
+%C%_whole_test_errno_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_whole_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)
 %C%_observe_test_leaks_LDADD = $(slice_test_libs)
 %C%_whole_test_hooks_LDADD = $(slice_test_libs)
@@ -149,6 +150,7 @@ slice_tests = \
 # they would take long, and where every block is a malloc of its own.
 failure_tests = \
 	%D%/arena/test-arena-oom \
+	%D%/whole/test-errno \
 	%D%/whole/test-failures \
 	%D%/context-faults/test-ralloc-oom
 

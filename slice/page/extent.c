@@ -24,6 +24,7 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define EXTENT_FIRST_BYTES KIB (256)
@@ -84,11 +85,13 @@ extent_accept (const SliceSource *source, void *start, size_t bytes)
 }
 
 /* Maps *bytes.  While the source has no memory, tries half as much, down to
- * least_bytes.  No lock is held. */
+ * least_bytes.  Leaves errno alone: the call may succeed nevertheless; if it
+ * does not, a layer above sets it.  No lock is held. */
 static void *
 extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
 {
   const SliceSource *source = sli_page.source;
+  int error = errno;
   void *start;
 
   for (;; *bytes /= 2)
@@ -97,6 +100,7 @@ extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
       if (start != NULL || *bytes / 2 < least_bytes)
         break;
     }
+  errno = error;
   if (start == NULL || !extent_accept (source, start, *bytes))
     return NULL;
   if (sli_annotate_is_on ())
@@ -104,6 +108,7 @@ extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
   *is_zeroed = source->is_zeroed
                || (source->advise_away != NULL
                    && source->advise_away (source, start, *bytes));
+  errno = error;
   return start;
 }
 

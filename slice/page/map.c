@@ -11,6 +11,8 @@
 #include "base/check.h"
 #include "port/os.h"
 
+#include <errno.h>
+
 MapLeaf *sli_map_leaves[MAP_LEAVES];
 MapLeaf *sli_map_far[MAP_FAR_CHAINS];
 
@@ -104,8 +106,10 @@ static struct
 CONTEXT_TEXT static void *
 level_new (void *spare_place, size_t bytes)
 {
+  int error = errno;
   void *level = sli_os_map (bytes, sli_os_page_bytes ());
 
+  errno = error; /* as in extent_map() */
   if (level == NULL && spare_place != NULL)
     level = __atomic_exchange_n ((void **) spare_place, NULL,
                                  __ATOMIC_ACQ_REL);

@@ -30,6 +30,7 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum
@@ -268,8 +269,10 @@ sli_meta_free (void *block, size_t bytes)
 void *
 sli_meta_map (size_t bytes)
 {
+  int error = errno;
   void *pages = sli_os_map (bytes, sli_os_page_bytes ());
 
+  errno = error; /* as in extent_map() */
   if (pages != NULL)
     COUNT_UP_SHARED (&meta.mapped_bytes, bytes);
   return pages;

@@ -19,6 +19,7 @@
 #include "asleep.h"
 #include "os.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -165,11 +166,17 @@ is_in_call (unsigned thread_id)
 bool
 sli_asleep_is (const Asleep *thread)
 {
+  int error = errno;
+  bool is_asleep;
+
   if (LOAD (&pretended) >= 0)
     return LOAD (&pretended) != 0;
-  return is_marked (thread) && thread->process_id == (unsigned) getpid ()
-         && proc_is_ours () && is_in_call (thread->thread_id)
-         && is_marked (thread);
+  is_asleep = is_marked (thread)
+              && thread->process_id == (unsigned) getpid ()
+              && proc_is_ours () && is_in_call (thread->thread_id)
+              && is_marked (thread);
+  errno = error; /* what it reads may be missing */
+  return is_asleep;
 }
 
 #else

@@ -1,6 +1,8 @@
 /* os-linux.c - advice on memory, barriers, thread numbers
  *
  * Layer: port.  No locks.  On other systems each call returns that it failed.
+ * The library goes on without what could not be done, so errno stays as it
+ * is.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -57,8 +59,10 @@ sli_os_wait_word (const uint32_t *word, uint32_t value, unsigned msec)
 #if HAS_FUTEX
   const struct timespec time = { (time_t) (msec / 1000),
                                  (long) (msec % 1000) * 1000000 };
+  int error = errno;
 
   (void) syscall (SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &time, NULL, 0);
+  errno = error;
 #else
   /* Nobody can wake it, so it looks. */
   for (unsigned step; msec > 0 && LOAD (word) == value; msec -= step)
@@ -73,7 +77,10 @@ void
 sli_os_wake_word (const uint32_t *word UNUSED)
 {
 #if HAS_FUTEX
+  int error = errno;
+
   (void) syscall (SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  errno = error;
 #endif
 }
 
@@ -82,15 +89,18 @@ sli_os_wake_word (const uint32_t *word UNUSED)
 static size_t
 read_text (const char *path, char *to, size_t to_bytes)
 {
+  int error = errno;
   int fd = open (path, O_RDONLY | O_CLOEXEC);
-  ssize_t length;
+  ssize_t length = -1;
 
-  if (fd < 0)
-    return 0;
-  length = read (fd, to, to_bytes - 1);
-  close (fd);
+  if (fd >= 0)
+    {
+      length = read (fd, to, to_bytes - 1);
+      close (fd);
+    }
+  errno = error;
   if (length < 0)
-    length = 0;
+    return 0;
   to[length] = '\0';
   return (size_t) length;
 }
@@ -131,8 +141,13 @@ COMMON_TEXT bool
 sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__) && defined(MADV_DONTNEED)
+  int error = errno;
+
   if (madvise (address, bytes, MADV_DONTNEED) != 0)
-    return false;
+    {
+      errno = error;
+      return false;
+    }
   /* memcheck does not know that such pages read as zero. */
   VALGRIND_MAKE_MEM_DEFINED (address, bytes);
   return true;
@@ -146,8 +161,10 @@ sli_os_remap (void *address UNUSED, size_t old_bytes UNUSED,
               size_t bytes UNUSED)
 {
 #if defined(__linux__) && defined(MREMAP_MAYMOVE)
+  int error = errno;
   void *moved = mremap (address, old_bytes, bytes, MREMAP_MAYMOVE);
 
+  errno = error;
   return moved == MAP_FAILED ? NULL : moved;
 #else
   return NULL;
@@ -160,7 +177,10 @@ sli_os_advise_huge (void *address UNUSED, size_t bytes UNUSED,
 {
 #if defined(MADV_HUGEPAGE) && defined(MADV_NOHUGEPAGE)
   /* If the kernel refuses, it keeps its own choice. */
+  int error = errno;
+
   (void) madvise (address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  errno = error;
 #endif
 }
 
@@ -171,10 +191,14 @@ sli_os_is_present (void *address UNUSED, size_t bytes UNUSED)
   /* An emulator with larger pages than its host fills in a byte for each page
    * of its host. */
   unsigned char present[PRESENT_PAGES] = { 0 };
+  int error = errno;
 
   if (bytes > PRESENT_PAGES * PAGE_BYTES_MIN
       || mincore (address, bytes, present) != 0)
-    return true;
+    {
+      errno = error;
+      return true;
+    }
   for (size_t i = 0; i < bytes / PAGE_BYTES_MIN; i++)
     if ((present[i] & 1) != 0)
       return true;
@@ -191,13 +215,18 @@ sli_os_is_mapped (void *address UNUSED, size_t bytes UNUSED)
   size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
   uintptr_t start = (uintptr_t) address, last = start + bytes - page_bytes;
   unsigned char present;
+  int error = errno;
+  bool is_mapped;
 
   if (bytes < page_bytes || last < start)
     return false;
   /* One byte of a page asks for the page, and a single byte is filled in by an
    * emulator, too, that has smaller pages than it pretends. */
-  return (mincore ((void *) start, 1, &present) == 0 || errno != ENOMEM)
-         && (mincore ((void *) last, 1, &present) == 0 || errno != ENOMEM);
+  is_mapped = (mincore ((void *) start, 1, &present) == 0 || errno != ENOMEM)
+              && (mincore ((void *) last, 1, &present) == 0
+                  || errno != ENOMEM);
+  errno = error;
+  return is_mapped;
 #else
   return true;
 #endif
@@ -207,7 +236,11 @@ bool
 sli_os_populate (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__) && defined(MADV_POPULATE_WRITE)
-  return madvise (address, bytes, MADV_POPULATE_WRITE) == 0;
+  int error = errno;
+  bool is_done = madvise (address, bytes, MADV_POPULATE_WRITE) == 0;
+
+  errno = error;
+  return is_done;
 #else
   return false;
 #endif
@@ -232,10 +265,15 @@ sli_os_barrier_all_threads (void)
 #if BARRIER_IS_UNDERSTOOD && defined(HAVE_LINUX_MEMBARRIER_H)                 \
     && defined(SYS_membarrier)
   /* A forked child must register again; otherwise it does no harm. */
-  return syscall (SYS_membarrier,
-                  MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0
-         && syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)
-                == 0;
+  int error = errno;
+  bool is_done
+      = syscall (SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+                 0) == 0
+        && syscall (SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)
+               == 0;
+
+  errno = error;
+  return is_done;
 #else
   return false;
 #endif

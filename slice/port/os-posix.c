@@ -105,6 +105,8 @@ sli_os_getenv (const char *name)
 COMMON_TEXT void
 sli_os_random (void *to, size_t bytes)
 {
+  int error = errno;
+
   /* getentropy() is no cancellation point, getrandom() is.  If a sandbox
    * forbids it, the clock and an address are the seed: better than to fail. */
   if (getentropy (to, bytes) != 0)
@@ -119,6 +121,7 @@ sli_os_random (void *to, size_t bytes)
           byte[i] = (unsigned char) (seed >> 56);
         }
     }
+  errno = error;
 }
 
 /* Maps as much more as the alignment may need, then unmaps both ends. */
@@ -153,9 +156,13 @@ sli_os_unmap (void *address, size_t bytes)
 bool
 sli_os_protect (void *address, size_t bytes, bool untouchable)
 {
-  return mprotect (address, bytes,
-                   untouchable ? PROT_NONE : PROT_READ | PROT_WRITE)
-         == 0;
+  int error = errno;
+  bool is_done = mprotect (address, bytes,
+                           untouchable ? PROT_NONE : PROT_READ | PROT_WRITE)
+                 == 0;
+
+  errno = error; /* the library goes on without */
+  return is_done;
 }
 
 COMMON_TEXT bool

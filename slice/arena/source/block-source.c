@@ -193,6 +193,7 @@ chain_use_spare (BlockChain *chain, size_t bytes)
 static bool
 chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
+  int error = errno;
   size_t least = sli_chain_round (chain, bytes);
   size = sli_chain_round (chain, size > least ? size : least);
   char *start = sli_block_map (chain, size, true);
@@ -203,6 +204,7 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
     }
   if (start == NULL)
     return false;
+  errno = error; /* a larger block may have been refused */
   Block block = { start, size };
   table_insert (chain, block);
   return true;
@@ -458,7 +460,9 @@ static uint32_t
 chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 {
   bytes = sli_chain_round (chain, bytes);
+  int error = errno;
   char *start = end - first > 1 ? sli_block_map (chain, bytes, true) : NULL;
+  errno = error; /* what is there does, too */
   if (start == NULL)
     return 0;
   for (uint32_t i = first; i < end; i++)

@@ -52,7 +52,9 @@ huge_map_advised (size_t bytes, size_t alignment)
     munmap (start, before);
   munmap (start + before + bytes, alignment - before);
 #ifdef MADV_HUGEPAGE
+  int error = errno;
   madvise (start + before, bytes, MADV_HUGEPAGE);
+  errno = error; /* ordinary pages do */
 #endif
   return start + before;
 }
