@@ -114,8 +114,8 @@ sli_gc_slab_end (GcSlab *slab)
 {
   RallocGc *gc = slab->gc;
 
-  if (gc->marked == slab)
-    gc->marked = NULL;
+  if (*gc_marked (gc, slab) == slab)
+    *gc_marked (gc, slab) = NULL;
   if (slab->partial_pprev != NULL)
     sli_gc_partial_unlink (slab);
   *slab->pprev = slab->next;
@@ -139,19 +139,19 @@ slab_lay_out (GcSlab *slab, size_t object_bytes, size_t n_max, size_t align)
   if (n > n_max)
     n = n_max;
   slab->n_words = (uint16_t) ((n + GC_WORD_BITS - 1) / GC_WORD_BITS);
-  first = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t) * slab->n_words,
-                    align);
+  first = align_up (sizeof (GcSlab) + sizeof (GcWord) * slab->n_words, align);
   if (n > (slab->bytes - first) / object_bytes)
     n = (slab->bytes - first) / object_bytes;
-  slab->first_offset = (uint16_t) first;
+  slab->objects = (char *) slab + first;
   slab->n_objects = (uint16_t) n;
   slab->object_bytes = (uint32_t) object_bytes;
+  /* An object alone may be of any size, and only its first byte counts. */
+  slab->objects_bytes = (uint16_t) (n_max == 1 ? 1 : n * object_bytes);
   slab->reciprocal
-      = n_max == 1
-            ? 0 /* each address has index 0, and only object 0 begins there */
-            : (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT)
-                           + object_bytes - 1)
-                          / object_bytes);
+      = n_max == 1 ? 1
+                   : (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT)
+                                  + object_bytes - 1)
+                                 / object_bytes);
 }
 
 static GcSlab *
@@ -167,7 +167,7 @@ slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
   slab->n_used = 0;
   slab->hint = 0;
   slab_lay_out (slab, object_bytes, bucket == GC_ALONE ? 1 : SIZE_MAX, align);
-  memset (slab->bits, 0, 2 * sizeof (uint64_t) * slab->n_words);
+  memset (slab->words, 0, sizeof (GcWord) * slab->n_words);
   slab->next = gc->buckets[bucket].slabs;
   slab->pprev = &gc->buckets[bucket].slabs;
   if (slab->next != NULL)
@@ -189,7 +189,7 @@ sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes)
 GcSlab *
 sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes, size_t align)
 {
-  size_t bytes = align_up (sizeof (GcSlab) + 2 * sizeof (uint64_t), align)
+  size_t bytes = align_up (sizeof (GcSlab) + sizeof (GcWord), align)
                  + align_up (object_bytes, GC_STEP_BYTES);
 
   return slab_new (gc, GC_ALONE, object_bytes,
@@ -214,18 +214,18 @@ bucket_return_aside (Bucket *bucket)
 {
   GcSlab *slab
       = align_down_address (bucket->next, sli_page_granule_bytes ());
-  size_t offset = (size_t) (bucket->next - (char *) slab) - slab->first_offset;
+  size_t offset = (size_t) (bucket->next - slab->objects);
   unsigned index = (unsigned) (offset / slab->object_bytes);
   unsigned n = (unsigned) ((size_t) (bucket->end - bucket->next)
                            / slab->object_bytes);
-  unsigned word = index / GC_WORD_BITS;
+  GcWord *word = &slab->words[index / GC_WORD_BITS];
   uint64_t bits = run_bits (index, n);
 
-  assert_here ((slab->bits[word] & bits) == bits && slab->n_used >= n);
-  slab->bits[word] &= ~bits;
-  slab->bits[slab->n_words + word] &= ~bits;
+  assert_here ((word->used & bits) == bits && slab->n_used >= n);
+  word->used &= ~bits;
+  word->marked &= ~bits;
   slab->n_used = (uint16_t) (slab->n_used - n);
-  slab->hint = (uint16_t) word;
+  slab->hint = (uint16_t) (index / GC_WORD_BITS);
   if (slab->partial_pprev == NULL)
     sli_gc_partial_link (slab);
   bucket->next = bucket->end = NULL;
@@ -242,7 +242,8 @@ sli_gc_return_aside (RallocGc *gc)
 void
 sli_gc_slab_unmark (GcSlab *slab)
 {
-  memset (slab->bits + slab->n_words, 0, sizeof (uint64_t) * slab->n_words);
+  for (unsigned i = 0; i < slab->n_words; i++)
+    slab->words[i].marked = 0;
 }
 
 void
@@ -253,8 +254,8 @@ sli_gc_slab_sweep (GcSlab *slab)
 
   for (i = 0; i < slab->n_words; i++)
     {
-      slab->bits[i] &= slab->bits[slab->n_words + i];
-      n_used += COUNT_BITS (slab->bits[i]);
+      slab->words[i].used &= slab->words[i].marked;
+      n_used += COUNT_BITS (slab->words[i].used);
     }
   assert_here (n_used <= slab->n_used);
   slab->n_used = (uint16_t) n_used;

@@ -6,9 +6,9 @@
  * granule, so masking an object's address gives its slab.  The slab has two
  * bits for each object, used and marked, and an object has no header.
  *
- *   +--------+---------+---------+-----+----------+----------+-----
- *   | GcSlab | used .. | marked..| pad | object 0 | object 1 | ...
- *   +--------+---------+---------+-----+----------+----------+-----
+ *   +--------+----------+----------+-----+-----+----------+----------+-----
+ *   | GcSlab | GcWord 0 | GcWord 1 | ... | pad | object 0 | object 1 | ...
+ *   +--------+----------+----------+-----+-----+----------+----------+-----
  *   ^ a multiple of a granule, noted in the address map
  *
  * An object with an alignment that nodes don't have, and too large for such a
@@ -34,8 +34,16 @@ enum
   GC_BUCKETS = GC_SMALL_MAX / GC_STEP_BYTES,
   GC_ALONE = GC_BUCKETS,   /* the bucket of slabs with one object */
   GC_WORD_BITS = 64,
+  GC_MARKED = 8,
   GC_RECIPROCAL_SHIFT = 32
 };
+
+/* The bits of 64 objects. */
+typedef struct
+{
+  uint64_t used;
+  uint64_t marked;
+} GcWord;
 
 typedef struct GcSlab GcSlab;
 struct GcSlab
@@ -46,16 +54,17 @@ struct GcSlab
   GcSlab *partial_next;   /* those with free objects */
   GcSlab **partial_pprev; /* NULL: full, on no such list */
   size_t bytes;           /* as requested */
+  char *objects;          /* object 0 */
   uint32_t object_bytes;
-  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up; 0: the slab has
+  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up; 1: the slab has
                              one object */
+  uint16_t objects_bytes; /* of all objects; 1: the slab has one object */
   uint16_t n_objects;
   uint16_t n_used;
-  uint16_t n_words;       /* of each of the two bitmaps */
-  uint16_t first_offset;  /* of object 0 */
+  uint16_t n_words;
   uint16_t bucket;
   uint16_t hint;          /* a word that may have a free object */
-  uint64_t bits[];        /* used, then marked */
+  GcWord words[];
 };
 
 /* The objects from `next' to `end' are set aside: neighbours in a slab, whose
@@ -73,7 +82,8 @@ struct RallocGc
 {
   size_t magic;
   void *divider;   /* in a sweep: see gc.c; NULL: no child may be freed */
-  GcSlab *marked;  /* the slab of the object that was marked last, or NULL */
+  GcSlab *marked[GC_MARKED]; /* slabs whose objects were marked last, or NULL:
+                                see gc_marked() */
   bool is_sweeping;
   size_t slab_bytes;
   Bucket buckets[GC_BUCKETS + 1];
@@ -113,7 +123,7 @@ slab_find (GcSlab *slab)
 
   for (;;)
     {
-      uint64_t unused = ~slab->bits[word];
+      uint64_t unused = ~slab->words[word].used;
       if (LIKELY (unused != 0))
         {
           index = word * GC_WORD_BITS + (unsigned) __builtin_ctzll (unused);
@@ -139,7 +149,8 @@ run_bits (unsigned index, unsigned n)
 static inline unsigned
 run_length (const GcSlab *slab, unsigned index)
 {
-  uint64_t used = slab->bits[index / GC_WORD_BITS] >> (index % GC_WORD_BITS);
+  uint64_t used
+      = slab->words[index / GC_WORD_BITS].used >> (index % GC_WORD_BITS);
   unsigned n = GC_WORD_BITS - index % GC_WORD_BITS;
   unsigned n_left = slab->n_objects - index;
 
@@ -153,20 +164,19 @@ static inline char *
 slab_take (GcSlab *slab, unsigned n_max, unsigned *n)
 {
   unsigned index = slab_find (slab);
-  unsigned word = index / GC_WORD_BITS;
+  GcWord *word = &slab->words[index / GC_WORD_BITS];
   unsigned length = run_length (slab, index);
   uint64_t bits;
 
   *n = length < n_max ? length : n_max;
   bits = run_bits (index, *n);
-  slab->bits[word] |= bits;
+  word->used |= bits;
   if (UNLIKELY (slab->gc->is_sweeping))
-    slab->bits[slab->n_words + word] |= bits;
+    word->marked |= bits;
   slab->n_used = (uint16_t) (slab->n_used + *n);
   if (UNLIKELY (slab->n_used == slab->n_objects))
     sli_gc_partial_unlink (slab);
-  return (char *) slab + slab->first_offset
-         + (size_t) index * slab->object_bytes;
+  return slab->objects + (size_t) index * slab->object_bytes;
 }
 
 /* Is the object set aside? */
@@ -177,6 +187,14 @@ slab_sets_aside (const GcSlab *slab, const void *object)
   uintptr_t next = (uintptr_t) bucket->next;
 
   return (uintptr_t) object - next < (uintptr_t) bucket->end - next;
+}
+
+/* Where a context remembers a slab whose object is marked.  Marks look at
+ * objects of several slabs in turn; neighbours have places of their own. */
+static inline GcSlab **
+gc_marked (RallocGc *gc, const GcSlab *slab)
+{
+  return &gc->marked[(uintptr_t) slab / GRANULE_BYTES_MIN % GC_MARKED];
 }
 
 /* Where the slab of an object would begin. */

@@ -109,56 +109,101 @@ sli_gc_bytes (const void *payload)
 
 /* --- slabs' objects ------------------------------------------------------- */
 
-/* The index of an object's bits; ends the program unless it is live. */
-static inline __attribute__ ((always_inline)) unsigned
-slab_index (const GcSlab *slab, const void *object, const char *operation)
+/* Where an object's bits are. */
+typedef struct
 {
-  size_t offset = (size_t) ((const char *) object - (const char *) slab)
-                  - slab->first_offset;
-  size_t index = (size_t) (((uint64_t) offset * slab->reciprocal)
-                           >> GC_RECIPROCAL_SHIFT);
+  GcWord *word;
+  unsigned index; /* of the object in its slab */
+} BitsPlace;
 
-  if (UNLIKELY (offset >= slab->bytes || index >= slab->n_objects
-                || index * slab->object_bytes != offset))
-    sli_gc_report (object, "an address inside an object of a gc context",
-                   operation);
-  if (UNLIKELY (((slab->bits[index / GC_WORD_BITS] >> (index % GC_WORD_BITS))
-                 & 1) == 0
-                || slab_sets_aside (slab, object)))
-    sli_gc_report (object, "an object of a gc context that is free already",
-                   operation);
-  return (unsigned) index;
+/* The index of the object that begins at an address; false: none does.  One
+ * does where the lower half of the product is less than the reciprocal. */
+static inline __attribute__ ((always_inline)) bool
+slab_index (const GcSlab *slab, const void *address, unsigned *index)
+{
+  size_t offset = (size_t) ((const char *) address - slab->objects);
+  uint64_t product = (uint64_t) offset * slab->reciprocal;
+
+  *index = (unsigned) (product >> GC_RECIPROCAL_SHIFT);
+  return offset < slab->objects_bytes
+         && (uint32_t) product < slab->reciprocal;
+}
+
+/* Finds the bits of a live object of a slab; false: the address is none. */
+static inline __attribute__ ((always_inline)) bool
+slab_has (GcSlab *slab, const void *object, BitsPlace *place)
+{
+  if (UNLIKELY (!slab_index (slab, object, &place->index)))
+    return false;
+  place->word = &slab->words[place->index / GC_WORD_BITS];
+  KEEP (place->word);
+  return LIKELY ((place->word->used >> (place->index % GC_WORD_BITS) & 1) != 0
+                 && !slab_sets_aside (slab, object));
+}
+
+/* The same, but ends the program unless the object is live. */
+static BitsPlace
+slab_find_live (GcSlab *slab, const void *object, const char *operation)
+{
+  BitsPlace place;
+
+  if (slab_has (slab, object, &place))
+    return place;
+  sli_gc_report (object,
+                 slab_index (slab, object, &place.index)
+                     ? "an object of a gc context that is free already"
+                     : "an address inside an object of a gc context",
+                 operation);
+}
+
+/* Called when an object of a slab is freed that was full, or that is empty
+ * now. */
+static NOINLINE void
+slab_freed_edge (GcSlab *slab)
+{
+  if (slab->partial_pprev == NULL)
+    sli_gc_partial_link (slab);
+  if (slab->n_used == 0)
+    sli_gc_slab_emptied (slab);
 }
 
 static inline void
-slab_free (GcSlab *slab, unsigned index)
+slab_free (GcSlab *slab, BitsPlace place)
 {
-  unsigned word = index / GC_WORD_BITS;
-  uint64_t bit = (uint64_t) 1 << (index % GC_WORD_BITS);
+  uint64_t bit = (uint64_t) 1 << (place.index % GC_WORD_BITS);
 
-  slab->bits[word] &= ~bit;
-  slab->bits[slab->n_words + word] &= ~bit;
-  slab->hint = (uint16_t) word;
-  if (UNLIKELY (slab->partial_pprev == NULL))
-    sli_gc_partial_link (slab);
-  if (UNLIKELY (--slab->n_used == 0))
-    sli_gc_slab_emptied (slab);
+  place.word->used &= ~bit;
+  place.word->marked &= ~bit;
+  slab->hint = (uint16_t) (place.word - slab->words);
+  if (UNLIKELY (--slab->n_used == 0 || slab->partial_pprev == NULL))
+    slab_freed_edge (slab);
 }
 
 /* --- objects ------------------------------------------------------------- */
 
+/* The bucket of objects of `bytes', a multiple of a step, is this far behind
+ * the first one.  (Half as many instructions as an index.) */
+static inline Bucket *
+bucket_of (RallocGc *gc, size_t bytes)
+{
+  size_t distance
+      = (bytes - GC_STEP_BYTES) * (sizeof (Bucket) / GC_STEP_BYTES);
+
+  return (Bucket *) (void *) ((char *) gc->buckets + distance);
+}
+
 /* Sets objects aside, and allocates the first of them. */
 static NOINLINE void *
-bucket_alloc (RallocGc *gc, unsigned index, size_t bytes)
+bucket_alloc (RallocGc *gc, size_t bytes)
 {
-  Bucket *bucket = &gc->buckets[index];
+  Bucket *bucket = bucket_of (gc, bytes);
   GcSlab *slab = bucket->partial;
   unsigned n;
   char *object;
 
   if (UNLIKELY (slab == NULL))
     {
-      slab = sli_gc_slab_new (gc, index, bytes);
+      slab = sli_gc_slab_new (gc, (unsigned) (bucket - gc->buckets), bytes);
       if (slab == NULL)
         return NULL;
     }
@@ -173,12 +218,11 @@ static inline __attribute__ ((always_inline)) void *
 object_small (RallocGc *gc, size_t size, size_t align)
 {
   size_t bytes = align_up (size + (size == 0), align);
-  unsigned index = (unsigned) (bytes / GC_STEP_BYTES - 1);
-  Bucket *bucket = &gc->buckets[index];
+  Bucket *bucket = bucket_of (gc, bytes);
   char *object = bucket->next;
 
   if (UNLIKELY (object == bucket->end))
-    return bucket_alloc (gc, index, bytes);
+    return bucket_alloc (gc, bytes);
   bucket->next = object + bytes;
   return object;
 }
@@ -233,13 +277,12 @@ ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
                 || sli_context_mode != 0 || gc == NULL
                 || gc->magic != GC_MAGIC))
     return object_aligned (gc, size, align);
-  bucket = &gc->buckets[last / GC_STEP_BYTES];
-  KEEP (bucket);
+  last &= ~(size_t) (GC_STEP_BYTES - 1);
+  bucket = bucket_of (gc, last + GC_STEP_BYTES);
   object = bucket->next;
-  last |= GC_STEP_BYTES - 1;
   if (UNLIKELY (object == bucket->end))
-    return bucket_alloc (gc, (unsigned) (bucket - gc->buckets), last + 1);
-  bucket->next = object + last + 1;
+    return bucket_alloc (gc, last + GC_STEP_BYTES);
+  bucket->next = object + last + GC_STEP_BYTES;
   return object;
 }
 
@@ -265,31 +308,45 @@ gc_of_node (const void *ptr, const char *operation)
   return parent;
 }
 
+/* Frees any pointer. */
+static NOINLINE void
+any_free (void *ptr)
+{
+  GcSlab *slab = slab_of (ptr);
+
+  if (slab != NULL)
+    {
+      slab_free (slab, slab_find_live (slab, ptr, "ralloc_gc_free"));
+      return;
+    }
+  gc_of_node (ptr, "ralloc_gc_free");
+  ralloc_free (ptr);
+}
+
+/* (It ends with each call that it makes, so that it saves no registers.) */
 void
 ralloc_gc_free (void *ptr)
 {
-  GcSlab *slab;
+  GcSlab *slab = slab_place (ptr);
+  BitsPlace place;
 
   if (UNLIKELY (ptr == NULL))
     return;
-  slab = slab_of (ptr);
-  if (UNLIKELY (slab == NULL))
-    {
-      gc_of_node (ptr, "ralloc_gc_free");
-      ralloc_free (ptr);
-      return;
-    }
-  slab_free (slab, slab_index (slab, ptr, "ralloc_gc_free"));
+  if (LIKELY (sli_map_is_noted_near (slab, NOTE_GC_SLAB)
+              && slab_has (slab, ptr, &place)))
+    slab_free (slab, place);
+  else
+    any_free (ptr);
 }
 
 RallocGc *
 ralloc_gc_get_context (void *ptr)
 {
-  const GcSlab *slab = slab_of (ptr);
+  GcSlab *slab = slab_of (ptr);
 
   if (UNLIKELY (slab == NULL))
     return gc_of_node (ptr, "ralloc_gc_get_context");
-  slab_index (slab, ptr, "ralloc_gc_get_context");
+  slab_find_live (slab, ptr, "ralloc_gc_get_context");
   return slab->gc;
 }
 
@@ -381,31 +438,45 @@ report_other (const void *mem)
                  "ralloc_gc_mark_live");
 }
 
+static inline void
+place_mark (BitsPlace place)
+{
+  place.word->marked |= (uint64_t) 1 << (place.index % GC_WORD_BITS);
+}
+
+/* Marks what any pointer leads to, and remembers its slab. */
+static NOINLINE void
+any_mark (RallocGc *gc, const void *mem)
+{
+  GcSlab *slab = slab_of (mem);
+
+  gc_require (gc, "ralloc_gc_mark_live");
+  if (UNLIKELY (slab == NULL))
+    {
+      if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
+        report_other (mem);
+      ralloc_steal (gc, (void *) (uintptr_t) mem);
+      return;
+    }
+  if (UNLIKELY (slab->gc != gc))
+    report_other (mem);
+  *gc_marked (gc, slab) = slab;
+  place_mark (slab_find_live (slab, mem, "ralloc_gc_mark_live"));
+}
+
+/* (It ends with each call that it makes, so that it saves no registers.) */
 void
 ralloc_gc_mark_live (RallocGc *gc, const void *mem)
 {
-  GcSlab *slab;
-  unsigned index;
+  GcSlab *slab = slab_place (mem);
+  BitsPlace place;
 
-  gc_require (gc, "ralloc_gc_mark_live");
-  slab = slab_place (mem);
-  if (slab != gc->marked || slab == NULL)
-    {
-      slab = slab_of (mem);
-      if (UNLIKELY (slab == NULL))
-        {
-          if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
-            report_other (mem);
-          ralloc_steal (gc, (void *) (uintptr_t) mem);
-          return;
-        }
-      if (UNLIKELY (slab->gc != gc))
-        report_other (mem);
-      gc->marked = slab;
-    }
-  index = slab_index (slab, mem, "ralloc_gc_mark_live");
-  slab->bits[slab->n_words + index / GC_WORD_BITS]
-      |= (uint64_t) 1 << (index % GC_WORD_BITS);
+  if (LIKELY (sli_context_mode == 0 && gc != NULL && gc->magic == GC_MAGIC
+              && *gc_marked (gc, slab) == slab && slab != NULL
+              && slab_has (slab, mem, &place)))
+    place_mark (place);
+  else
+    any_mark (gc, mem);
 }
 
 /* Frees the divider with the nodes behind it.  Their destructors may begin
