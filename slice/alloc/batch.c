@@ -221,17 +221,10 @@ sli_untraced_free_class_slow (unsigned class_index, void *block)
   sli_untraced_free_slow (sli_sizeclasses[class_index].chunk_bytes, block);
 }
 
-/* The region of a block, if it is in a slab; NULL: it is not. */
-static inline const Region *
-slab_region_of (const void *block)
-{
-  return LIKELY (chunk_is_near (block)) || chunk_class_of (block) != 0
-             ? region_of (block)
-             : NULL;
-}
-
-CONTEXT_TEXT void
-sli_untraced_free_warm (size_t n, void *const *blocks)
+/* Pushes blocks to the magazines of a thread, up to the first that this does
+ * not serve, which it returns; `end' if it serves all. */
+static ALWAYS_INLINE void *const *
+warm_push (void *const *blocks, void *const *end)
 {
   /* (As far as the compiler knows, each store to a magazine could change the
    * variable.) */
@@ -239,7 +232,7 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
   const Region *region = NULL;
 
-  for (void *const *end = blocks + n; blocks < end; blocks++)
+  for (; blocks < end; blocks++)
     {
       void *block = *blocks;
       size_t offset = (uintptr_t) block - (uintptr_t) region;
@@ -247,24 +240,47 @@ sli_untraced_free_warm (size_t n, void *const *blocks)
 
       if (UNLIKELY (offset >= REGION_BYTES))
         {
-          region = slab_region_of (block);
-          if (UNLIKELY (region == NULL))
-            {
-              sli_untraced_free_slow (0, block);
-              continue;
-            }
+          if (UNLIKELY (!extent_cache_has (block)
+                        && !sli_map_has_near (block)))
+            return blocks;
+          region = region_of (block);
           offset = (uintptr_t) block - (uintptr_t) region;
         }
       /* Class 0, of no slab, has a magazine that takes nothing. */
       entry = &thread->entries[region_class_at (region, offset, shift)];
       KEEP (entry);
       if (UNLIKELY (!magazine_push_to (entry, block)))
-        {
-          sli_untraced_free_class_slow ((unsigned) (entry - thread->entries),
-                                        block);
-          thread = SLICE_LOAD (&slice_tls_v1); /* the first call makes it */
-        }
+        return blocks;
     }
+  return blocks;
+}
+
+/* Frees blocks, of which the first needs the slow path. */
+CONTEXT_TEXT static NOINLINE void
+free_warm_slow (void *const *blocks, void *const *end)
+{
+  do
+    {
+      unsigned class_index = chunk_class_of (*blocks);
+
+      if (LIKELY (class_index != 0))
+        sli_untraced_free_class_slow (class_index, *blocks);
+      else
+        sli_untraced_free_slow (0, *blocks);
+      blocks = warm_push (blocks + 1, end);
+    }
+  while (blocks < end);
+}
+
+/* (It ends with the call that it makes, so that it saves no registers.) */
+CONTEXT_TEXT void
+sli_untraced_free_warm (size_t n, void *const *blocks)
+{
+  void *const *end = blocks + n;
+
+  blocks = warm_push (blocks, end);
+  if (UNLIKELY (blocks < end))
+    free_warm_slow (blocks, end);
 }
 
 void *
