@@ -63,17 +63,6 @@ object_bytes (size_t size)
   return linear_round (size + (size == 0));
 }
 
-/* `at' and `end' are 8-aligned, so an object that fits also fits rounded
- * up. */
-CONTEXT_TEXT static inline void *
-object_alloc (LinearPrefix *prefix, char *at, size_t size)
-{
-  assert_here (size <= (size_t) (prefix->end - at));
-  prefix->last = at;
-  prefix->at = at + linear_round (size);
-  return at;
-}
-
 CONTEXT_TEXT static COLD void *
 object_slow (void *linear, size_t size)
 {
@@ -96,7 +85,11 @@ object_slow (void *linear, size_t size)
   prefix = sli_context_linear_examine (linear, "ralloc_linear_alloc_child");
   rounded = object_bytes (size);
   if (rounded <= (size_t) (prefix->end - prefix->at))
-    return object_alloc (prefix, prefix->at, rounded);
+    {
+      prefix->last = prefix->at;
+      prefix->at += rounded;
+      return prefix->last;
+    }
   bytes = next_buffer_bytes (prefix);
   is_alone = rounded > bytes / LINEAR_OVERSIZE_PART;
   if (is_alone)
@@ -123,6 +116,7 @@ static inline __attribute__ ((always_inline)) void *
 object_new (void *linear, size_t size)
 {
   LinearPrefix *prefix = linear_prefix (linear);
+  size_t last;
   char *at;
 
   /* The slow path serves all other modes; in the default mode one word tells a
@@ -130,10 +124,14 @@ object_new (void *linear, size_t size)
   if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
     return object_slow (linear, size);
   at = prefix->at;
-  /* Also if the size is 0. */
-  if (UNLIKELY (size - 1 >= (size_t) (prefix->end - at)))
+  /* The offset of the object's last byte, rounded up; of no bytes: none is as
+   * large. */
+  last = (size - 1) | (LINEAR_ALIGN - 1);
+  if (UNLIKELY (last >= (size_t) (prefix->end - at)))
     return object_slow (linear, size);
-  return object_alloc (prefix, at, size);
+  prefix->last = at;
+  prefix->at = at + last + 1;
+  return at;
 }
 
 CONTEXT_TEXT void *
