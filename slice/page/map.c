@@ -147,10 +147,9 @@ leaf_get (const void *address, bool make)
   return map_leaf (address);
 }
 
-/* The place of the note on an address.  NULL: it has no table, or there is no
- * memory for one. */
-CONTEXT_TEXT static uint8_t *
-note_of (const void *address, bool make)
+/* As note_of(), for any address; makes what is missing, if it may. */
+CONTEXT_TEXT static NOINLINE uint8_t *
+note_of_any (const void *address, bool make)
 {
   uint64_t at = (uint64_t) (uintptr_t) address >> NOTE_SHIFT;
   MapLeaf *leaf = leaf_get (address, make);
@@ -164,6 +163,16 @@ note_of (const void *address, bool make)
                                      & (NOTE_TABLE_ENTRIES - 1)],
                        &spare.bytes, NOTE_BYTES, make);
   return bytes != NULL ? &bytes[at & (NOTE_BYTES - 1)] : NULL;
+}
+
+/* The place of the note on an address.  NULL: it has no table, or there is no
+ * memory for one. */
+static inline uint8_t *
+note_of (const void *address, bool make)
+{
+  uint8_t *byte = map_note_near (address);
+
+  return LIKELY (byte != NULL) ? byte : note_of_any (address, make);
 }
 
 static uint8_t

@@ -139,25 +139,35 @@ typedef enum
 bool sli_map_note (const void *address, Note note);
 void sli_map_forget (const void *address);
 bool sli_map_is_noted (const void *address, Note note);
-/* The same without a call, for an address that is a multiple of a KiB; false
- * for addresses beyond the table. */
-static inline bool
-sli_map_is_noted_near (const void *address, Note note)
+
+/* The place of the note on an address, without a call; NULL for an address
+ * beyond the table, or if nothing was ever noted near it. */
+static inline uint8_t *
+map_note_near (const void *address)
 {
   uint64_t at = (uint64_t) (uintptr_t) address >> NOTE_SHIFT;
   uint64_t number = (uint64_t) (uintptr_t) address >> MAP_LEAF_BITS;
   const MapLeaf *leaf;
   NoteTable *notes;
-  const uint8_t *bytes;
+  uint8_t *bytes;
 
   if (UNLIKELY (number >= MAP_LEAVES)
       || UNLIKELY ((leaf = LOAD_ACQUIRE (&sli_map_leaves[number])) == NULL)
       || UNLIKELY ((notes = LOAD_ACQUIRE (&leaf->notes)) == NULL))
-    return false;
+    return NULL;
   bytes = LOAD_ACQUIRE (&notes->bytes[(at >> NOTE_BYTES_SHIFT)
                                       & (NOTE_TABLE_ENTRIES - 1)]);
-  return LIKELY (bytes != NULL)
-         && LOAD (&bytes[at & (NOTE_BYTES - 1)]) == (uint8_t) note;
+  return LIKELY (bytes != NULL) ? &bytes[at & (NOTE_BYTES - 1)] : NULL;
+}
+
+/* As sli_map_is_noted() without a call, for an address that is a multiple of a
+ * KiB; false for addresses beyond the table. */
+static inline bool
+sli_map_is_noted_near (const void *address, Note note)
+{
+  const uint8_t *byte = map_note_near (address);
+
+  return LIKELY (byte != NULL) && LOAD (byte) == (uint8_t) note;
 }
 
 /* Reserves memory for the next note, so that it can't fail.  False: no
