@@ -275,28 +275,6 @@ may_share_word (const void *chunk, const void *other, unsigned class_index)
          < 2 * reach_bytes;
 }
 
-/* The bits of n chunks of an array, as long as they are in the span; *n_bits
- * becomes the number of those.  A chunk that is there twice has its bit
- * once. */
-static inline uint64_t
-span_bits (const WordSpan *span, unsigned n, void *const *chunks,
-           unsigned *n_bits)
-{
-  void *const *chunk = chunks, *const *end = chunks + n;
-  uint64_t bits = 0;
-
-  for (; chunk != end; chunk++)
-    {
-      uint64_t bit = span_bit (span, *chunk);
-
-      if (bit == 0)
-        break;
-      bits |= bit;
-    }
-  *n_bits = (unsigned) (chunk - chunks);
-  return bits;
-}
-
 /* The bits of chunks[*next - 1], which `ref' describes, and of the next chunks
  * of the array, as long as they are in the same word.  Moves *next behind
  * those chunks.  Stops before a chunk that has been there already. */
@@ -304,8 +282,8 @@ static inline uint64_t
 word_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
            unsigned *next)
 {
-  uint64_t bits, more;
-  unsigned n_more;
+  void *const *chunk, *const *end = chunks + n;
+  uint64_t bits, bit;
   WordSpan span;
 
   if (*next == n || !may_share_word (chunks[*next - 1], chunks[*next],
@@ -313,15 +291,14 @@ word_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
     return (uint64_t) 1 << ref->index % BITS_PER_WORD;
   bits = descending_bits (ref, n, chunks, next);
   span = word_span (ref);
-  more = span_bits (&span, n - *next, chunks + *next, &n_more);
-  if (LIKELY ((bits & more) == 0 && COUNT_BITS (more) == n_more))
+  for (chunk = chunks + *next; chunk != end; chunk++)
     {
-      *next += n_more;
-      return bits | more;
+      bit = span_bit (&span, *chunk);
+      if (bit == 0 || (bits & bit) != 0)
+        break;
+      bits |= bit;
     }
-  for (; (more = span_bit (&span, chunks[*next])) != 0 && (bits & more) == 0;
-       ++*next)
-    bits |= more;
+  *next = (unsigned) (chunk - chunks);
   return bits;
 }
 
