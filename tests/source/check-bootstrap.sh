@@ -31,8 +31,15 @@ program id <<'END'
 echo 0
 END
 program dpkg-query <<'END'
-for package; do :; done
-grep -qx "$package" "$STATE/installed" && printf installed
+status=0
+for package; do
+  case $package in -* | *'{'*) continue ;; esac
+  while read -r name; do
+    test "$name" != "$package" || { echo "$name installed"; continue 2; }
+  done < "$STATE/installed"
+  status=1
+done
+exit $status
 END
 program apt-cache <<'END'
 echo "$2:"
