@@ -93,7 +93,7 @@ SLICE_API void slice_pool_free_slow_v1 (SlicePool *pool, void *object);
  *              errno ENOMEM
  *
  * Threads: the pool's owner.
- * Cost: 6 instructions; a few dozen objects are cut at a time.
+ * Cost: 6 instructions; a few dozen objects or more are cut at a time.
  */
 SLICE_ARENA_INLINE void *slice_pool_alloc (SlicePool *pool);
 SLICE_ARENA_INLINE void *
