@@ -184,6 +184,10 @@ late near late.so 4 near \
 late direct late-direct.so 4 apart \
   "linear 16000 main (late_work) linear 8000 own_work " \
   "2 sites advised, 2 found, 24000 blocks served, 0 switched off"
+compile late-plain.so late-plugin.c -O2 -fPIC -shared -Wl,--build-id=none
+record "$work/plain.trace" "$work/late" "$work/late-plain.so" 4 apart
+equal "late, without a build id: one site" "$("$trace" hot \
+  "$work/plain.trace" | awk '/late_work/ { print $1 }')" 8000
 follow late-once "$work/late" - 1 > "$work/out"
 expect_found "late: why nothing was found" \
   ' 0 blocks of 2000 expected, that build of late.so was not seen: main ' \

@@ -26,22 +26,34 @@ is_same_file (const ReadModule *a, const ReadModule *b)
              : a->path[0] == '/' && strcmp (a->path, b->path) == 0;
 }
 
+static uint64_t
+file_hash (const ReadModule *module)
+{
+  uint64_t bytes = module->high - module->low;
+  return module->n_build_id > 0
+             ? sli_xxh64 (module->build_id, module->n_build_id, bytes)
+             : sli_xxh64 (module->path, strlen (module->path), bytes);
+}
+
 /* By module: the first one of the same file; NULL if each is its own. */
 static const ReadModule **
 firsts_find (const TraceReader *reader)
 {
   const ReadModule **firsts
       = sli_tool_zero ((reader->n_modules + 1) * sizeof *firsts);
+  Table table = { 0 }; /* by hash: the first module plus 1 */
   bool any = false;
   for (size_t i = 0; i < reader->n_modules; i++)
     {
-      size_t first = 0;
-      while (first < i
-             && !is_same_file (&reader->modules[first], &reader->modules[i]))
-        first++;
-      firsts[i] = &reader->modules[first];
-      any |= first != i;
+      const ReadModule *module = &reader->modules[i];
+      uint32_t *number = sli_table_add (&table, file_hash (module));
+      if (*number == 0)
+        *number = (uint32_t) i + 1;
+      const ReadModule *first = &reader->modules[*number - 1];
+      firsts[i] = is_same_file (first, module) ? first : module;
+      any |= firsts[i] != module;
     }
+  sli_table_free (&table);
   if (any)
     return firsts;
   free (firsts);
