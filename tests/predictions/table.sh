@@ -1,9 +1,11 @@
 #!/bin/sh
-# table.sh - the table of predictions, from what was printed and from git
+# table.sh - the tables of predictions, from what was printed and from git
 #
-# Prints the rows of docs/results/predictions.md: for each program of the list
-# what was predicted and what was measured, whether that lies inside, and the
-# commits with which the two came.  The first must be older.
+# Prints the rows of docs/results/predictions.md: for each heading of the list
+# (##) the programs with what was predicted and what was measured, whether that
+# lies inside, and the commits with which the two came.  The first must be
+# older.  A program of which something was not told has no row; they are named
+# below.
 #
 # SPDX-License-Identifier: MIT
 
@@ -16,14 +18,26 @@ commit () # file
 
 n_inside=0
 n_rows=0
-while read -r name rest; do
-  case $name in
-  '#'*) continue ;;
-  esac
-  test -s "predicted/$name.txt" && test -s "measured/$name.txt" || continue
-  row=$(cat "predicted/$name.txt" "measured/$name.txt" | awk -v name="$name" \
-    -v before="$(commit "predicted/$name.txt")" \
-    -v after="$(commit "measured/$name.txt")" '
+untold=
+
+# Ends a table.
+count_print ()
+{
+  if test $n_rows -gt 0; then
+    printf '\n%s of %s lie inside both intervals.\n' $n_inside $n_rows
+  fi
+  test -z "$untold" || printf '\nNot told:%s\n' "$untold"
+  n_inside=0
+  n_rows=0
+  untold=
+}
+
+# The row of a program.
+row_of ()
+{
+  cat "predicted/$1.txt" "measured/$1.txt" | awk -v name="$1" \
+    -v before="$(commit "predicted/$1.txt")" \
+    -v after="$(commit "measured/$1.txt")" '
     $1 == "site" { sub(/.*tried on: /, ""); arena = $0 }
     $1 == "time" && $3 == "to" { low = $2; high = $4 }
     $1 == "time" && $3 == "%" { time = $2 }
@@ -32,11 +46,27 @@ while read -r name rest; do
     END {
       in_time = time >= low && time <= high
       in_memory = memory >= least && memory <= most
-      printf "| %s | %s | %s to %s %% | %s %%%s | %s to %s KiB | %s of %s KiB%s | %s, %s |",
+      printf "| %s | %s | %s to %s %% | %s %%%s | %s to %s KiB | %s of %s KiB%s | %s, %s |\n",
         name, arena, low, high, time, in_time ? "" : " **out**",
         least, most, memory, peak, in_memory ? "" : " **out**",
         before, after
-    }')
+    }'
+}
+
+while read -r name rest; do
+  case $name in
+  '##') count_print; printf '\n### %s\n\n' "$rest"; continue ;;
+  '#'*) continue ;;
+  esac
+  test -s "predicted/$name.txt" || continue
+  if grep -q '^[a-z]* *not told' "predicted/$name.txt"; then
+    what=$(sed -n 's/^\([a-z]*\) *not told.*/\1/p' "predicted/$name.txt" \
+      | tr '\n' ' ')
+    untold="$untold $name ($(echo $what | sed 's/ / and /')),"
+    continue
+  fi
+  test -s "measured/$name.txt" || continue
+  row=$(row_of "$name")
   echo "$row"
   n_rows=$((n_rows + 1))
   case $row in
@@ -44,5 +74,4 @@ while read -r name rest; do
   *) n_inside=$((n_inside + 1)) ;;
   esac
 done < list
-echo
-echo "$n_inside of $n_rows lie inside both intervals."
+count_print
