@@ -6,7 +6,10 @@
  * program.  Or they are found, and served by the malloc behind: the difference
  * of two such runs is what the arena saves, whatever finding the site costs.
  *
- * The memory comes from one range, so that free() knows it.  One thread only:
+ * All of the library's pages come from one range, so that free() knows the
+ * arena's objects.  The arena has no source of its own, because it would give
+ * each empty block back at once, and take the page faults again, which an
+ * arena of the changed program does not.  One thread only:
  * slice-trace checks that.  The arena does not know the sizes of its objects,
  * so malloc_usable_size() of them is what is mapped behind them.
  *
@@ -203,15 +206,12 @@ sli_region_count (unsigned site UNUSED, uint64_t *n_served,
 static bool
 arena_make (const char *wanted)
 {
-  SliceArenaOptions options = { .source = &trial_source };
-
   if (strcmp (wanted, "linear") == 0)
-    trial.linear = slice_linear_new (&options);
+    trial.linear = slice_linear_new (NULL);
   else if (strncmp (wanted, "pool ", 5) == 0)
     {
       trial.object_bytes = strtoul (wanted + 5, NULL, 10);
-      trial.pool = slice_pool_new (&(SlicePoolOptions){
-          .object_bytes = trial.object_bytes, .arena = options });
+      trial.pool = slice_pool_new_plain (trial.object_bytes);
     }
   else
     return true;
@@ -234,7 +234,8 @@ sli_region_begin (const Advice *advice UNUSED)
   if (trial.is_timed)
     clock_measure ();
   sli_region_area = (RegionArea){ (uintptr_t) area, TRIAL_AREA_BYTES };
-  return arena_make (wanted);
+  return slice_set_source (&trial_source) == SLICE_SET_OK
+         && arena_make (wanted);
 }
 
 __attribute__ ((destructor)) static void

@@ -33,6 +33,22 @@ has_one_thread (const Verdict *verdict)
   return verdict->numbers[NUMBER_T] <= 1 && verdict->numbers[NUMBER_X] <= 0;
 }
 
+/* Whether a name has the text: at its beginning if that begins with ^, at its
+ * end if that ends with $. */
+static bool
+text_suits (const char *name, const char *text)
+{
+  bool at_start = *text == '^';
+  size_t n = strlen (text += at_start), n_name = strlen (name);
+  bool at_end = n > 0 && text[n - 1] == '$';
+  n -= at_end;
+  if (!at_start && !at_end)
+    return strstr (name, text) != NULL;
+  return n_name >= n && (!at_start || strncmp (name, text, n) == 0)
+         && (!at_end || strncmp (name + n_name - n, text, n) == 0)
+         && (!at_start || !at_end || n == n_name);
+}
+
 static bool
 is_named (const Profile *profile, const SiteResult *result,
           const char *const *wanted)
@@ -40,7 +56,7 @@ is_named (const Profile *profile, const SiteResult *result,
   bool found = false;
   char *name = sli_profile_site_name (profile, result->site);
   for (; *wanted != NULL; wanted++)
-    found |= strstr (name, *wanted) != NULL;
+    found |= text_suits (name, *wanted);
   free (name);
   return found;
 }

@@ -65,8 +65,9 @@ typedef struct
 /* Chooses the sites that one arena is to have, and writes their advice to a
  * file.  Exits with a message if there is none.
  *
- * wanted  sites with one of these in their names, ended by NULL; or NULL: the
- *         hottest that suits, and those of its name
+ * wanted  sites with one of these in their names (^ stands for the beginning,
+ *         $ for the end), ended by NULL; or NULL: the hottest that suits, and
+ *         those of its name
  * arena   "linear", "pool", or NULL: by its class
  */
 TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,

@@ -19,16 +19,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The interval is this share of the saving either way, or that of the runs if
- * it is wider.  That of memory is at least a share of the peak, or what the
- * library's own pages may differ by: it is preloaded here, and linked later. */
+/* The interval is this share of the saving either way.  What can't be told as
+ * closely is not told. */
 #define INTERVAL_SHARE 0.25
-#define MEMORY_SHARE 0.02
-#define MEMORY_KIB 192
+/* Of memory, because the library's own pages may differ by that much: it is
+ * preloaded here, and linked later. */
+#define MEMORY_KIB 256
 /* If finding the sites makes the program that much slower, the runs say nothing
- * about it. */
+ * about it; unless it is as short as the start of the libraries. */
 #define SLOWER_MAX 1.5
-/* The runs must be this sure, or there are more of them. */
+#define SLOWER_SEC 0.02
+/* The runs must be this sure, so that the interval leaves something for the
+ * model and for the measurement after the change; or there are more of them. */
 #define NOISE_SHARE 0.15
 #define MORE_ROUNDS 4
 /* The site's blocks that the library must have found. */
@@ -47,7 +49,7 @@ slower_check (const TrialRuns *runs)
 {
   double plain = sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n);
   double found = sli_trial_median (runs->cpu_sec[TRIAL_MALLOC], runs->n);
-  if (found > SLOWER_MAX * plain)
+  if (found > SLOWER_MAX * plain && found > plain + SLOWER_SEC)
     sli_tool_exit (TOOL_NO_EVENTS,
                    "the program takes %.2f times as long while its calls are "
                    "found: no prediction",
@@ -111,26 +113,31 @@ static void
 time_print (const TrialRuns *runs, Estimate saving)
 {
   double before = sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n);
-  double half = fmax (INTERVAL_SHARE * fabs (saving.value), saving.half);
-  printf ("time     %.1f to %.1f %% of %.4g s saved (%.4g to %.4g s)%s\n",
-          100 * (saving.value - half) / before,
-          100 * fmin (saving.value + half, before) / before, before,
-          saving.value - half, fmin (saving.value + half, before),
-          saving.half > INTERVAL_SHARE * fabs (saving.value)
-              ? ": the runs differ too much to say more"
-              : "");
+  double half = INTERVAL_SHARE * fabs (saving.value);
+  double high = fmin (saving.value + half, before);
+  if (saving.half > NOISE_SHARE * fabs (saving.value))
+    printf ("time     not told: the runs say %.3g s +- %.2g s of %.4g s\n",
+            saving.value, saving.half, before);
+  else
+    printf ("time     %.1f to %.1f %% of %.4g s saved (%.4g to %.4g s)\n",
+            100 * (saving.value - half) / before, 100 * high / before, before,
+            saving.value - half, high);
 }
 
 static void
 memory_print (const TrialRuns *runs)
 {
   double before = sli_trial_median (runs->rss_kib[TRIAL_PLAIN], runs->n);
-  double saved = sli_trial_median (runs->rss_kib[TRIAL_MALLOC], runs->n)
-                 - sli_trial_median (runs->rss_kib[TRIAL_ARENA], runs->n);
-  double half = fmax (MEMORY_SHARE * before, MEMORY_KIB);
-  half = fmax (half, INTERVAL_SHARE * fabs (saved));
-  printf ("memory   %.0f to %.0f KiB of %.0f KiB saved\n", saved - half,
-          saved + half, before);
+  Estimate saving = sli_trial_difference (
+      runs->rss_kib[TRIAL_MALLOC], runs->rss_kib[TRIAL_ARENA], runs->n);
+  double half = INTERVAL_SHARE * fabs (saving.value);
+  if (fmax (saving.half, MEMORY_KIB) > half)
+    printf ("memory   not told: %.0f KiB of %.0f KiB, and the library's own "
+            "pages and the runs may differ by %.0f KiB\n",
+            saving.value, before, fmax (saving.half, MEMORY_KIB));
+  else
+    printf ("memory   %.0f to %.0f KiB of %.0f KiB saved\n",
+            saving.value - half, saving.value + half, before);
 }
 
 /* Sees to it that the library finds the calls; then runs the program until the
@@ -202,8 +209,8 @@ sli_command_predict (int argc, char **argv)
             "Runs of each (15); up to four times as many if they differ much",
             5, TRIAL_ROUNDS_MAX },
           OPTION (TEXTS, "site", 0, &predict.sites, "TEXT",
-                  "All sites with this in their names, in one arena; may be "
-                  "repeated"),
+                  "All sites with this in their names (^beginning, end$), in "
+                  "one arena; may be repeated"),
           OPTION (TEXT, "as", 0, &predict.arena, "linear|pool",
                   "The arena, if not the one of its class"),
           { 0 } };
