@@ -26,7 +26,7 @@ count_print ()
   if test $n_rows -gt 0; then
     printf '\n%s of %s lie inside both intervals.\n' $n_inside $n_rows
   fi
-  test -z "$untold" || printf '\nNot told:%s\n' "$untold"
+  test -z "$untold" || printf '\nNot told:%s.\n' "${untold%,}"
   n_inside=0
   n_rows=0
   untold=
