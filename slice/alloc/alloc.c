@@ -114,6 +114,7 @@ slice_free_n (size_t n, size_t size, void *block)
     return;
   if (UNLIKELY (__builtin_mul_overflow (n, size, &bytes)))
     abort_overflow ("slice_free_n", n, size);
+  dispatch_make_ready (); /* it may be the first call, with a wrong pointer */
   if (dispatch_checks_frees ())
     sli_free_as (bytes, block, "slice_free_n", CALL_SITE);
   else

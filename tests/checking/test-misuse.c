@@ -610,6 +610,17 @@ array_with_other_size (void)
   slice_free_n (3, 8, slice_alloc_n (2, 8));
 }
 
+/* The first call of the process. */
+static void
+array_of_no_block (void)
+{
+  static char data[64];
+  void *volatile unknown = data + 16; /* to the compiler */
+
+  test_options (mode);
+  slice_free_n (2, 8, unknown);
+}
+
 static void
 chain_with_other_size (void)
 {
@@ -665,6 +676,7 @@ test_caller_is_named (void)
                    "slice: error 103: slice_free_aligned: *");
   expect_in_modes (array_with_other_size,
                    "slice: error 103: slice_free_n: *");
+  expect_in_modes (array_of_no_block, "slice: error 102: slice_free_n: *");
   expect_in_modes (chain_with_other_size,
                    "slice: error 103: slice_free_chain: *");
   among_mallocs = true;
