@@ -43,6 +43,11 @@
  * for objects of linear and gc contexts check only a word or two of their
  * context.  They recognise a freed context until its memory is used again, but
  * not a pointer that never was a node.  All other functions check fully.
+ * With the option always-malloc, and under valgrind and the sanitizers, there
+ * are exceptions: a linear context can't be told from another node (206, 213),
+ * nor its objects from nodes (202); links are not looked up (203); and unless
+ * a checking mode is set, too, a pointer that is no node may be read: the tool
+ * reports that, or it is a crash.
  *
  * Costs are instructions on x86-64 where a number is given.
  *
@@ -220,8 +225,9 @@ rzalloc_size (const void *ctx, size_t size)
  * half, does not move.
  *
  * Errors: ptr is no live node (200 to 203), or one that the library uses
- *   itself: a linear or gc context, an arena that belongs to a context (213);
- *   with the option `debug` a ctx that is not the parent (205).
+ *   itself: a linear or gc context, an arena that belongs to a context (213,
+ *   with the exception below of linear contexts); with the option `debug` a
+ *   ctx that is not the parent (205).
  * Threads: tree.
  * Cost:  O(1) and the copying.  A node with more than 32 children takes
  *   O(children) at its first move only.
@@ -449,7 +455,8 @@ enum
  * @param f      the stream
  * @param ptr    the node; NULL prints nothing
  * @param flags  0 or RALLOC_PRINT_INFO_SUMMARY_ONLY
- * Names are printed as by ralloc_report().
+ * Names are printed as by ralloc_report().  The totals' metadata are headers,
+ * and the records that some nodes have (ralloc-extension.h).
  * Threads: tree.  Source: Mesa ralloc_print_info(). */
 SLICE_API void ralloc_print_info (FILE *f, const void *ptr, unsigned flags);
 

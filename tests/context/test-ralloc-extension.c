@@ -1046,6 +1046,13 @@ test_print_info (void)
     g_assert_cmpstr (text, ==,
                      "2 nodes, 48 bytes of content, 64 bytes of metadata\n");
   free (text);
+  /* A name takes a record. */
+  ralloc_set_name_const (root, "root");
+  text = report_of (print_info, root);
+  if (sizeof (void *) == 8)
+    g_assert_cmpstr (text, ==,
+                     "2 nodes, 48 bytes of content, 176 bytes of metadata\n");
+  free (text);
   ralloc_free (root);
 }
 

@@ -370,6 +370,20 @@ ralloc_report_json (FILE *f, const void *ptr)
   fputc ('\n', f);
 }
 
+/* The headers and records of a tree. */
+static size_t
+metadata_bytes (const void *top)
+{
+  size_t bytes = 0;
+  const void *at;
+
+  for (at = top; at != NULL; at = sli_context_walk (top, at))
+    bytes += sizeof (Node)
+             + (node_extension (node_of (at)) != NULL ? sizeof (Extension)
+                                                      : 0);
+  return bytes;
+}
+
 void
 ralloc_print_info (FILE *f, const void *ptr, unsigned flags)
 {
@@ -380,7 +394,7 @@ ralloc_print_info (FILE *f, const void *ptr, unsigned flags)
     ralloc_report (f, ptr);
   fprintf (f, "%zu nodes, %zu bytes of content, %zu bytes of metadata\n",
            ralloc_total_nodes (ptr), ralloc_total_size (ptr),
-           ralloc_total_nodes (ptr) * sizeof (Node));
+           metadata_bytes (ptr));
 }
 
 /* --- roots at exit ------------------------------------------------------- */
