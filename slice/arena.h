@@ -26,7 +26,9 @@
  * numbered line on standard error (slice-errors(7), 300 to 399).  So does each
  * call with an arena that was destroyed (306): with the options hardened and
  * debug while its control block is in quarantine, otherwise until that memory
- * is allocated again.
+ * is allocated again.  With the option always-malloc, and under valgrind
+ * and the sanitizers, the memory is malloc's: there it may not be found, but
+ * the tool reports it.
  *
  * Threads: an arena belongs to one thread at a time; two threads may use two
  * arenas at once, whatever page source these share.  Pools and TLSF heaps may

@@ -27,7 +27,14 @@ SLICE_BEGIN_DECLS
  * at the context's own address, and are not nodes: freeing or stealing one
  * ends the program (202).  So does using one as a parent in the modes checked,
  * hardened and debug; by default this is not found, and overwrites memory
- * before the object.  Only libslice-ralloc exports Mesa's names without the
+ * before the object.
+ *
+ * With the option always-malloc, under valgrind and the sanitizers, and under a
+ * recorder, "not a linear context" (206) and the misuse of an object (202) are
+ * not found: there a linear context is a node as any other, and its objects
+ * are nodes below it.  What ralloc.h says of pointers that are no nodes holds.
+ *
+ * Only libslice-ralloc exports Mesa's names without the
  * prefix `ralloc_`. */
 
 /** A linear context: a node as well. */
@@ -211,7 +218,9 @@ SLICE_API RallocGc *ralloc_gc_context (const void *parent);
  *
  * Between ralloc_gc_sweep_start() and _end() new objects count as marked.
  *
- * Errors: not a gc context or a bad alignment (207).
+ * Errors: not a gc context or a bad alignment (207).  (With always-malloc,
+ *   under valgrind and the sanitizers, and under a recorder, every object is a
+ *   node: see ralloc_gc_free().)
  * Threads: tree.  Cost: about 35 instructions.
  * Source: Mesa gc_alloc_size().
  */
@@ -224,7 +233,8 @@ SLICE_API void *ralloc_gc_zalloc_size (RallocGc *gc, size_t size,
 /** Frees an object; NULL does nothing.
  * Errors: no live object of a gc context (207).  Large objects are nodes: for
  * one that was freed before, and for an address that is no node either, the
- * errors of ralloc_free() (200 to 203). */
+ * errors of ralloc_free() (200 to 203).  With always-malloc, under valgrind and
+ * the sanitizers, and under a recorder, all objects are nodes. */
 SLICE_API void ralloc_gc_free (void *ptr);
 /** The context of an object, in O(1).
  * Errors: as ralloc_gc_free(). */
