@@ -60,6 +60,12 @@ SLICE_API void slice_heap_free_as_v1 (void *block, const char *call);
 SLICE_API void slice_heap_free_sized_as_v1 (void *block, size_t size,
                                             const char *call);
 
+/* For such libraries: messages use these names for slice_alloc(), slice_free1()
+ * and slice_free_chain().  They must stay valid. */
+SLICE_API void slice_name_calls_v1 (const char *alloc_name,
+                                    const char *free_name,
+                                    const char *chain_name);
+
 /** Allocates a block.
  *
  * @param size  bytes; 0 gives a block of its own, too

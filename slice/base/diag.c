@@ -404,26 +404,30 @@ text_put_block (Text *text, const BlockFacts *block)
   text_format (text, ", thread %u]", sli_os_thread_id ());
 }
 
-/* What the program calls slice_alloc() and slice_free1(). */
-static struct
-{
-  const char *alloc;
-  const char *free;
-} names = { "slice_alloc", "slice_free1" };
+/* The library's calls, and what the program calls them. */
+static const char *const own_names[]
+    = { "slice_alloc", "slice_free1", "slice_free_chain" };
+#define N_NAMES (sizeof own_names / sizeof *own_names)
+static const char *names[N_NAMES]; /* NULL: the same */
 
 void
-sli_diag_rename (const char *alloc_name, const char *free_name)
+sli_diag_rename (const char *alloc_name, const char *free_name,
+                 const char *chain_name)
 {
-  STORE (&names.alloc, alloc_name);
-  STORE (&names.free, free_name);
+  const char *const given[N_NAMES] = { alloc_name, free_name, chain_name };
+
+  for (size_t i = 0; i < N_NAMES; i++)
+    if (given[i] != NULL)
+      STORE (&names[i], given[i]);
 }
 
 static const char *
 name_of (const char *operation)
 {
-  return strcmp (operation, "slice_alloc") == 0   ? LOAD (&names.alloc)
-         : strcmp (operation, "slice_free1") == 0 ? LOAD (&names.free)
-                                                  : operation;
+  for (size_t i = 0; i < N_NAMES; i++)
+    if (LOAD (&names[i]) != NULL && strcmp (operation, own_names[i]) == 0)
+      return LOAD (&names[i]);
+  return operation;
 }
 
 void

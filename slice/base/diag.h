@@ -53,9 +53,11 @@ typedef struct
  * NULL if it is the call that is wrong, not a block. */
 _Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
                                 const BlockFacts *block);
-/* Sets the names that messages use for slice_alloc() and slice_free1(), where
- * slices serve the calls of a layer above (malloc and free, for instance). */
-void sli_diag_rename (const char *alloc_name, const char *free_name);
+/* Sets the names that messages use for slice_alloc(), slice_free1() and
+ * slice_free_chain(), where slices serve the calls of a layer above (malloc and
+ * free, for instance); NULL: as it was. */
+void sli_diag_rename (const char *alloc_name, const char *free_name,
+                      const char *chain_name);
 /* An invariant does not hold (see check.h). */
 _Noreturn void sli_diag_broken (const char *file, int line,
                                 const char *condition);

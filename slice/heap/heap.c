@@ -142,8 +142,15 @@ void
 slice_heap_set_next (const SliceHeapNext *next)
 {
   heap.next = next;
-  sli_diag_rename (next->alloc_name, next->free_name);
+  sli_diag_rename (next->alloc_name, next->free_name, NULL);
   heap_begin ();
+}
+
+void
+slice_name_calls_v1 (const char *alloc_name, const char *free_name,
+                     const char *chain_name)
+{
+  sli_diag_rename (alloc_name, free_name, chain_name);
 }
 
 /* --- misuse -------------------------------------------------------------- */

@@ -673,19 +673,20 @@ test_misuse_free_aligned (void)
 static void
 test_misuse_twice (void)
 {
-  misuse ("*slice*105*", free_twice);
+  misuse ("*slice: error 105: g_slice_free1: *", free_twice);
 }
 
 static void
 test_misuse_size (void)
 {
-  misuse ("*slice*103*48*40*", free_wrong_size);
+  misuse ("*slice: error 103: g_slice_free1: *48*40*", free_wrong_size);
 }
 
 static void
 test_misuse_large (void)
 {
-  misuse ("*slice*109*3001*3000*", free_wrong_large_size);
+  misuse ("*slice: error 109: g_slice_free1: *3001*3000*",
+          free_wrong_large_size);
 }
 
 static void
@@ -766,7 +767,7 @@ misuse_wild (const char *pattern, void (*act) (void))
 static void
 test_misuse_wild_chain (void)
 {
-  misuse_wild ("*slice: error 10?: slice_free_chain: not a *",
+  misuse_wild ("*slice: error 10?: g_slice_free_chain_with_offset: not a *",
                free_wild_chain);
 }
 
@@ -774,7 +775,7 @@ test_misuse_wild_chain (void)
 static void
 test_misuse_wild (void)
 {
-  misuse_wild ("*slice: error 10?: slice_free1: not a *", free_wild);
+  misuse_wild ("*slice: error 10?: g_slice_free1: not a *", free_wild);
 }
 
 /* --- threads and processes ----------------------------------------------- */

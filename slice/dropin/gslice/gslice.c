@@ -23,6 +23,7 @@
 #include "foreign.h"
 #include "gslice-config.h"
 
+#include <slice/heap.h>
 #include <slice/slice.h>
 #include <slice/options.h>
 
@@ -52,6 +53,8 @@ dropin_begin (void)
 
   sli_gslice_config_load ();
   sli_foreign_begin ();
+  slice_name_calls_v1 ("g_slice_alloc", "g_slice_free1",
+                       "g_slice_free_chain_with_offset");
   slice_get_option (SLICE_OPTION_COUNT, &counts);
   dropin.counts = counts != 0;
   STORE_RELEASE (&dropin.ready, true);
