@@ -69,15 +69,28 @@ link_each_way ()
   done
 }
 
-# archive_at_exit COMPILER...: what a program says at exit with these objects in
-# an archive
+# links_with FLAGS COMPILER: does it make programs with these flags?
+links_with ()
+{
+  echo 'int main (void) { return 0; }' \
+    | $2 -x c - $1 -o "$temporary/unit" 2> /dev/null
+}
+
+# archive_at_exit LINKER COMPILER...: what a program says at exit with these
+# objects in an archive
 archive_at_exit ()
 {
+  linker=$1
+  shift
+  case $1 in
+  *clang*) archiver=$("$1" -print-prog-name=llvm-ar) ;; # it reads bitcode
+  *) archiver=${AR:-ar} ;;
+  esac
   echo '#include <slice/slice.h>
 int main (void) { return slice_alloc (40) == NULL; }' > "$temporary/exits.c"
   rm -f "$out/libslice.a"
-  ${AR:-ar} cr "$out/libslice.a" "$out"/*.o \
-    && "$@" -w -I"$top_builddir" -I"$top_srcdir" -o "$out/exits" \
+  "$archiver" cr "$out/libslice.a" "$out"/*.o \
+    && "$@" -fuse-ld="$linker" -w -I"$top_builddir" -I"$top_srcdir" -o "$out/exits" \
          "$temporary/exits.c" "$out/libslice.a" -lpthread \
     && SLICE_OPTIONS=stats "$out/exits"
 }
@@ -102,8 +115,16 @@ check ()
   fi
   test "${ways-}" = "" || link_each_way "$name" "$@"
   case $* in
-  *gcc*-flto*) expect_found "$name: an archive has what happens at exit" \
-    '^slice: ' "$(archive_at_exit "$@" 2>&1)" ;;
+  *-flto*)
+    for linker in bfd gold lld; do
+      at_exit="$name: an archive has what happens at exit, by ld.$linker"
+      if links_with "-flto -fuse-ld=$linker" "$1"; then
+        expect_found "$at_exit" '^slice: ' \
+          "$(archive_at_exit "$linker" "$@" 2>&1)"
+      else
+        skip "$at_exit" "it is missing, or can't read such objects"
+      fi
+    done ;;
   esac
   rm -f "$out"/*.o
   for test in $tests; do
@@ -141,13 +162,6 @@ if test -n "${LAYOUT_SCRIPT-}" && test -z "$only"; then
 fi
 
 test -z "${CLANG-}" || test -n "$only" || check "clang -O3" $CLANG -O3
-
-# links_with FLAGS COMPILER: does it make programs with these flags?
-links_with ()
-{
-  echo 'int main (void) { return 0; }' \
-    | $2 -x c - $1 -o "$temporary/unit" 2> /dev/null
-}
 
 # What a distribution adds.
 hardening="-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
