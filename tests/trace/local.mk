@@ -58,19 +58,16 @@ EXTRA_DIST += \
 	%D%/clients/through.c \
 	%D%/clients/classes.c \
 	%D%/clients/consumers.c \
-	%D%/clients/documents.c \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \
 	%D%/clients/failed.c \
 	%D%/clients/forks.c \
 	%D%/clients/headers.cc \
-	%D%/clients/index.c \
 	%D%/clients/late.c \
 	%D%/clients/late-plugin.c \
 	%D%/clients/lines.c \
 	%D%/clients/lines-cxx.cc \
 	%D%/clients/many.c \
-	%D%/clients/nodes.c \
 	%D%/clients/obtained.c \
 	%D%/clients/pinned.c \
 	%D%/clients/plugin.c \
@@ -85,10 +82,8 @@ EXTRA_DIST += \
 	%D%/clients/threads.c \
 	%D%/clients/tried.c \
 	%D%/clients/unwinds.cc \
-	%D%/clients/words.c \
 	%D%/clients/wrapped.c \
 	%D%/check-overhead.sh \
-	%D%/check-prediction.sh \
 	%D%/fuzz-json.c \
 	%D%/fuzz-trace.c \
 	%D%/make-large.c

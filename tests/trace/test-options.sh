@@ -381,9 +381,6 @@ early () # name, status, message, command...: ends so, and has run nothing
   equal "early-$name" "$? $(grep -c -e "$message" "$work/err")$(wc -c \
     < "$work/out")$(ls ran 2>&1 | grep -v 'No such')" "$wanted 10"
 }
-early predicted 4 'absent: No such' compare -n 2 --predicted absent "touch ran" true
-early predicted-format 4 'not of the format' compare -n 2 --predicted p.json \
-  "touch ran" true
 early replay 4 'absent: No such' compare --replay -n 2 foo.c absent
 early diff 4 'absent: No such' diff foo.c absent
 early advise 4 'absent: No such' advise foo.c absent
@@ -401,11 +398,7 @@ done
 early preload 2 'preload is of --replay' compare --preload ./good.so \
   "touch ran" true
 early wrapper 2 'wrapper=x is of --replay' compare --wrapper x "touch ran" true
-early replay-predicted 2 'of two commands' compare --replay \
-  --predicted a.json foo.c
 early replay-medians 2 'of two commands' compare --replay --medians foo.c
-early medians 2 'medians does not' compare --medians --predicted a.json \
-  "touch ran" true
 early count 2 'count is of folded' export --count --format dhat foo.c
 early thresholds 2 'without a trace' patterns --thresholds foo.c
 early thresholds-output 2 'without -o' patterns --thresholds -o ran

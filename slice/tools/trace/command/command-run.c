@@ -297,6 +297,19 @@ reports_make (Stages *stages)
                      OPTION_WITH ("-o", files[FILE_HTML])));
 }
 
+/* Says how to find out what a change saves, not in a replay but in the
+ * program. */
+static void
+predict_say (const Stages *stages, char *const *program)
+{
+  fprintf (stderr,
+           "slice-trace: before a change: slice-trace predict --site SITE %s "
+           "\"",
+           stages->file[FILE_TRACE]);
+  for (; *program != NULL; program++)
+    fprintf (stderr, "%s%s", *program, program[1] == NULL ? "\"\n" : " ");
+}
+
 static void
 stages_after_record (Stages *stages, char **program, bool quick)
 {
@@ -357,6 +370,8 @@ sli_command_run (int argc, char **argv)
     }
   stages_after_record (&stages, argv, quick);
   cut_say (recorded);
+  if (!quick)
+    predict_say (&stages, argv);
   fprintf (stderr, "slice-trace: %s\n", stages.file[FILE_HTML]);
   for (int i = 0; i < N_FILES; i++)
     free (stages.file[i]);

@@ -248,6 +248,14 @@ one_print (size_t number, const Advice *advice)
 void
 sli_advice_print (const Advice *advices, size_t n)
 {
+  bool advised = false;
   for (size_t i = 0; i < n && i < PRINTED_MAX; i++)
-    one_print (i + 1, &advices[i]);
+    {
+      one_print (i + 1, &advices[i]);
+      advised |= strcmp (advices[i].verdict, "do") == 0;
+    }
+  if (advised)
+    puts ("These ranges are from a replay.  slice-trace predict --site SITE "
+          "TRACE \"COMMAND\"\ntries a site's arena in the program itself, "
+          "and tells its saving to within 25 %.");
 }

@@ -53,15 +53,6 @@ ratio_print (const char *what, void (*print) (const double *, size_t),
   return resampled.significant;
 }
 
-static double
-least (const double *values, size_t n)
-{
-  double found = values[0];
-  for (size_t i = 1; i < n; i++)
-    found = values[i] < found ? values[i] : found;
-  return found;
-}
-
 /* As slice-trace predict counts: the median of the differences, pair by
  * pair. */
 static void
@@ -78,11 +69,9 @@ medians_print (double cpu[2][N_RUNS_MAX], double rss[2][N_RUNS_MAX],
 }
 
 static int
-commands_compare (char **commands, const char *advice_path, size_t n,
-                  bool medians)
+commands_compare (char **commands, size_t n, bool medians)
 {
   double cpu[2][N_RUNS_MAX] = { { 0 } }, rss[2][N_RUNS_MAX];
-  JsonValue *advice = sli_stage_load (advice_path, "slice-trace advice 1");
   for (size_t i = 0; i < n; i++)
     for (int side = 0; side < 2; side++)
       {
@@ -95,22 +84,10 @@ commands_compare (char **commands, const char *advice_path, size_t n,
   if (medians)
     {
       medians_print (cpu, rss, (unsigned) n);
-      sli_json_free (advice);
       return TOOL_OK;
     }
   bool differs = ratio_print ("cpu", seconds_print, cpu[0], cpu[1], n);
   differs |= ratio_print ("memory", kib_print, rss[0], rss[1], n);
-  if (advice != NULL)
-    {
-      const JsonValue *totals = sli_json_get (advice, "totals");
-      /* other programs make a run slower, never faster, so take the fastest,
-       * as in the replay */
-      printf ("saved    %.4g s measured; %.4g to %.4g s predicted\n",
-              least (cpu[0], n) - least (cpu[1], n),
-              sli_json_number (totals, "saved_nsec_low") * 1e-9,
-              sli_json_number (totals, "saved_nsec_high") * 1e-9);
-    }
-  sli_json_free (advice);
   return differs ? TOOL_DIFFERS : TOOL_OK;
 }
 
@@ -264,13 +241,10 @@ sli_command_compare (int argc, char **argv)
   TraceOptions trace;
   TextList preloads = { 0 };
   uint32_t n = 10;
-  const char *advice_path = NULL;
   bool replay = false, medians = false;
   const ToolOption options[]
       = { { OPTION_COUNT, NULL, 'n', &n, "N", "Runs of each (10)", 2,
             N_RUNS_MAX },
-          OPTION (INPUT, "predicted", 0, &advice_path, "ADVICE",
-                  "What was predicted, beside what is measured"),
           OPTION (FLAG, "medians", 0, &medians, NULL,
                   "The medians of the savings, as predict counts"),
           OPTION (FLAG, "replay", 0, &replay, NULL,
@@ -289,18 +263,15 @@ sli_command_compare (int argc, char **argv)
                              .most = INT_MAX };
   sli_trace_options_init (&trace, 1);
   sli_command_line (&line, &argc, &argv);
-  if (replay && (advice_path != NULL || medians))
-    sli_tool_exit (TOOL_USAGE, "--predicted and --medians are of two commands, "
-                              "not of --replay");
+  if (replay && medians)
+    sli_tool_exit (TOOL_USAGE, "--medians is of two commands, not of --replay");
   if (!replay && (preloads.n > 0 || trace.given.n > 0))
     sli_tool_exit (TOOL_USAGE, "%s is of --replay, not of two commands",
                   preloads.n > 0 ? "--preload" : trace.given.items[0]);
-  if (medians && advice_path != NULL)
-    sli_tool_exit (TOOL_USAGE, "--medians does not compare with --predicted");
   if (replay)
     return traces_compare (argc, argv, &trace.profile, &preloads, n);
   if (argc != 2)
     sli_tool_exit (TOOL_USAGE, "two commands are wanted, each in quotes, or "
                               "--replay and traces");
-  return commands_compare (argv, advice_path, n, medians);
+  return commands_compare (argv, n, medians);
 }
