@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <slice/stats.h>
 #include <slice/walk.h>
 
 #include "checking/checking-contents.h"
@@ -232,6 +233,51 @@ test_quarantine (void)
     }
 }
 
+/* Each thread that ends gives its quarantine up: many threads hold no more than
+ * a few. */
+static gpointer
+free_many (gpointer unused)
+{
+  enum { N = 600 };
+  void *blocks[N];
+
+  for (int i = 0; i < N; i++)
+    blocks[i] = slice_alloc (1000);
+  for (int i = 0; i < N; i++)
+    slice_free1 (1000, blocks[i]);
+  return unused;
+}
+
+static void
+end_threads (void)
+{
+  uint64_t few_bytes = 0;
+  SliceStats stats;
+
+  test_options (options);
+  for (int i = 0; i < 200; i++)
+    {
+      g_thread_join (g_thread_new ("ends", free_many, NULL));
+      slice_get_stats (&stats);
+      if (i == 9)
+        few_bytes = stats.held_bytes;
+    }
+  g_assert_cmpuint (stats.held_bytes, <, few_bytes + (1 << 20));
+}
+
+static void
+test_thread_ends (void)
+{
+  static const char *const modes[]
+      = { "checked", "hardened", "debug leaks=no" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      options = modes[i];
+      test_says_nothing (end_threads);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -240,6 +286,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/checking/blocks", blocks_narrow);
   test_add_death ("/slice/checking/death/written-free", death_narrow);
   test_add ("/slice/checking/quarantine", test_quarantine);
+  test_add ("/slice/checking/thread-ends", test_thread_ends);
 #ifdef WIDE
   g_assert_cmpint (HAS_WIDE () != 0, ==, __builtin_cpu_supports ("avx2") != 0);
   if (HAS_WIDE ())
