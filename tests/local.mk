@@ -259,6 +259,21 @@ EXTRA_DIST += \
 	%D%/race/handover.c \
 	%D%/valgrind.supp
 
+# --- how they are compiled -------------------------------------------------
+
+# With the usual flags the compiler takes half as long for the tests like this.
+# The inline code is the same, and the machine code with -O2 is looked at by
+# check-fastpath.sh.  What is measured (bench, stress, clients) stays as it is,
+# and so does everything where other flags are chosen.
+quick_flags := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
+quick_cxxflags := $(if $(filter -O2,$(CXXFLAGS)),-O1 -g1)
+quick_folders = port base page slab depot magazine alloc checking heap observe \
+	whole context context-faults arena cxx fuzz soak schedule dropin trace
+quick_objects = $(addsuffix /%.$(OBJEXT),$(addprefix tests/,$(quick_folders)))
+$(quick_objects) $(%C%_schedule_schedule_OBJECTS) \
+	$(%C%_arena_test_linear_steps_OBJECTS): CFLAGS += $(quick_flags)
+$(quick_objects): CXXFLAGS += $(quick_cxxflags)
+
 # --- how they are run ------------------------------------------------------
 
 library_sources = \

@@ -17,7 +17,8 @@ endif
 %C%_test_containers_LDADD = slice/libslice.la
 # Most of its time is the compiler's: it is built in the cheapest way here, and
 # by check-cxx.sh with optimisation, in the second tier.
-%D%/test-containers.$(OBJEXT): CXXFLAGS += -g0 -O0
+%D%/test-containers.$(OBJEXT): quick_cxxflags := $(if \
+	$(filter -O2,$(CXXFLAGS)),-O0 -g0)
 %C%_test_objects_SOURCES = %D%/test-objects.cc
 %C%_test_objects_LDADD = slice/libslice.la
 %C%_test_llvm_SOURCES = %D%/test-llvm.cc

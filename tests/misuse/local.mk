@@ -1,7 +1,6 @@
 # tests/misuse/local.mk - one fault a case, each in a process of its own
 #
-# No optimisation and no built-in functions: the compiler must not fold the
-# faults away.
+# No built-in functions: the compiler must not fold the faults away.
 #
 # SPDX-License-Identifier: MIT
 
@@ -17,7 +16,7 @@ misuse_sources = \
 	%D%/cases-thread.c \
 	%D%/misuse.c \
 	%D%/misuse.h
-misuse_flags = -O0 -fno-builtin -Wno-stringop-overflow -Wno-use-after-free \
+misuse_flags = -fno-builtin -Wno-stringop-overflow -Wno-use-after-free \
 	-Wno-array-bounds -Wno-frame-address
 
 %C%_misuse_SOURCES = $(misuse_sources)
