@@ -54,6 +54,7 @@ dist_pkgdata_DATA = $(slice_test_recording)
 dist_man_MANS += docs/man/slice-test.1
 
 check_scripts += %D%/test-stress.sh
+tiered_tests += %D%/test-stress.sh
 if WITH_TRACE
 needs_%C%_test_stress = tests/trace/json-get
 endif

@@ -12,6 +12,9 @@
 recording=$top_srcdir/tests/data/mesa-compile.trace.xz
 said=$temporary/said
 
+# In the first tier fewer rounds.
+if test "${SLICE_TEST_TIER:-1}" = 1; then n_rounds=5; else n_rounds=20; fi
+
 # expect CODE NAME ARGUMENT...: slice-test must end with that code; what it
 # says is left in $said.  A mode that this machine lacks is skipped.
 expect ()
@@ -42,7 +45,7 @@ expect_said ()
 
 for mode in slice calls slab malloc gslice limit; do
   expect 0 "$mode: what is handed out is whole and nobody else's" \
-    --mode=$mode --check --share --threads=3 --rounds=20
+    --mode=$mode --check --share --threads=3 --rounds=$n_rounds
 done
 # Of large blocks fewer: each is filled and read whole.
 for size in 1 2 8 100 512 1024 3000 70000; do
