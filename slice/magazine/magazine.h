@@ -140,13 +140,26 @@ magazine_push_to (SliceEntryV1 *entry, void *chunk)
   return true;
 }
 
+/* The same for a chunk that the thread may only have read lately.  A line that
+ * was read is not kept in a cache shared by processors for as long as one that
+ * was written to; but its other chunks are often freed next, and this one is
+ * written to again.  So this writes to the chunk, as mallocs do that link what
+ * is free.  It writes before the push, since a trimmer may take the chunk
+ * after it. */
 static ALWAYS_INLINE bool
 magazine_push (size_t class_index, void *chunk)
 {
   SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
+  void **top;
 
   KEEP (entry);
-  return magazine_push_to (entry, chunk);
+  top = SLICE_LOAD (&entry->top);
+  if (UNLIKELY (top == entry->end || *top == chunk))
+    return false;
+  *(volatile char *) chunk = 0;
+  SLICE_STORE (top + 1, chunk);
+  SLICE_STORE (&entry->top, top + 1);
+  return true;
 }
 
 #endif
