@@ -57,8 +57,8 @@ sli_pool_bits_make (SlicePool *pool)
 static Track *
 track_of_block (const SlicePool *pool, const Block *block, Track *last)
 {
-  Track *next = last + 1;
-  if (last != NULL && next < pool->tracks + pool->n_tracks
+  Track *next = last != NULL ? last + 1 : pool->tracks;
+  if (next < pool->tracks + pool->n_tracks
       && (uintptr_t) next->start - (uintptr_t) block->start
              < sli_block_bytes (block))
     return next;
