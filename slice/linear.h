@@ -172,7 +172,7 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()
- * @param old_size  the size it was allocated with
+ * @param old_size  its present size, as it was allocated or last resized
  * @param new_size  bytes; 0 is taken as 1
  * @return          the object; NULL with errno ENOMEM, and the old one is
  *                  unchanged
@@ -193,7 +193,7 @@ SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
  *
  * @param linear  the arena; not NULL
  * @param object  NULL does nothing
- * @param size    the size it was allocated with
+ * @param size    its present size, as it was allocated or last resized
  * @return        true if it was such an object, allocated since the newest
  *                mark, and was freed.  False, without effect, otherwise, and
  *                while an object grows

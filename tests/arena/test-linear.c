@@ -1406,11 +1406,35 @@ test_last_of_block (void)
   slice_linear_destroy (linear);
 }
 
+/* What grows within its rounding is copied as well if it is older than the
+ * newest mark. */
+static void
+test_grows_after_mark (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = slice_linear_copy (linear, 10, "123456789");
+  char *name = slice_linear_strdup (linear, "abc");
+  SliceMark mark = slice_linear_mark (linear);
+  char *longer = name;
+
+  g_assert_true (slice_linear_strcat (linear, &longer, "def"));
+  g_assert_true (longer != name);
+  g_assert_cmpstr (longer, ==, "abcdef");
+  char *larger = slice_linear_resize (linear, object, 10, 16);
+  g_assert_true (larger != object);
+  memset (larger, 'b', 16);
+  slice_linear_rollback (linear, mark);
+  g_assert_cmpstr (name, ==, "abc");
+  g_assert_cmpstr (object, ==, "123456789");
+  slice_linear_destroy (linear);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/linear/all-alike", test_all_alike);
+  g_test_add_func ("/slice/linear/grows-after-mark", test_grows_after_mark);
   g_test_add_func ("/slice/linear/alignment", test_alignment);
   g_test_add_func ("/slice/linear/size-zero", test_size_zero);
   g_test_add_func ("/slice/linear/overflow", test_overflow);

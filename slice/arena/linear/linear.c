@@ -391,11 +391,9 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
     return linear_report_resized (linear, object, object, new_size);
-  /* Compare the sizes unrounded first, as the largest ones would overflow. */
-  bool is_smaller = new_size <= old_size
-                    || (new_size <= SIZE_MAX / 4
-                        && sli_round8 (new_size) <= sli_round8 (old_size));
-  if (is_smaller && is_aligned && !linear->bump.chain.is_annotated)
+  /* An object that grows by less than its rounding would fit where it is.  But
+   * if it is older than the newest mark, a rollback promises its old bytes. */
+  if (new_size <= old_size && is_aligned && !linear->bump.chain.is_annotated)
     return linear_report_resized (linear, object, object, new_size);
   void *moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
