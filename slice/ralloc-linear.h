@@ -131,7 +131,7 @@ SLICE_API void *ralloc_parent_of_linear_parent (const void *linear);
  *                  the buffer is large enough, else a copy
  *
  * Linear objects have no size of their own: `new_size` bytes are copied, or
- * fewer if the old object's buffer ends before.
+ * fewer if the old object's buffer ends before, or has the new object.
  * Source: Mesa 22.3 linear_realloc().
  */
 SLICE_API void *ralloc_linear_realloc (void *linear, void *old,

@@ -243,7 +243,7 @@ readable_bytes (void *linear, const char *object)
 void *
 ralloc_linear_realloc (void *linear, void *old, size_t new_size)
 {
-  size_t readable;
+  size_t readable, distance;
   void *object;
 
   if (old == NULL)
@@ -252,7 +252,12 @@ ralloc_linear_realloc (void *linear, void *old, size_t new_size)
     return old;
   readable = readable_bytes (linear, old);
   object = ralloc_linear_alloc_child (linear, new_size);
-  if (object != NULL)
-    memcpy (object, old, new_size < readable ? new_size : readable);
+  if (object == NULL)
+    return NULL;
+  /* The new object may follow in the same buffer, and the old one ends before
+   * it. */
+  distance = (uintptr_t) object - (uintptr_t) old;
+  readable = readable < distance ? readable : distance;
+  memcpy (object, old, new_size < readable ? new_size : readable);
   return object;
 }

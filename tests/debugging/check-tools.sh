@@ -106,6 +106,27 @@ END
     expect_found "address, freed twice${aligned:+, }$aligned" \
       'AddressSanitizer: attempting double-free' "$said"
   done
+  # A linear object moves within its buffer; the copy does not overlap it.
+  cat > "$temporary/moved.c" <<'END'
+#include <slice/ralloc.h>
+int main (void)
+{
+  void *linear = ralloc_linear_context (NULL);
+  char *old = ralloc_linear_alloc_child (linear, 8);
+  ralloc_linear_alloc_child (linear, 8);
+  *old = 'x';
+  char *moved = ralloc_linear_realloc (linear, old, 200);
+  int status = moved == old || *moved != 'x';
+  ralloc_free (linear);
+  return status;
+}
+END
+  $CC -fsanitize=address $flags "$temporary/moved.c" \
+    -o "$temporary/moved" $link
+  said=$(SLICE_OPTIONS=force-pool ASAN_OPTIONS=detect_leaks=0 \
+         "$temporary/moved" 2>&1; echo "status $?")
+  expect_found "address, an object of a linear context moves" '^status 0$' \
+    "$said"
 else
   skip "address sanitizer" "$CC can't"
 fi
