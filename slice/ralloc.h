@@ -44,8 +44,8 @@
  * context.  They recognise a freed context until its memory is used again, but
  * not a pointer that never was a node.  All other functions check fully.
  * With the option always-malloc, and under valgrind and the sanitizers, there
- * are exceptions: a linear context can't be told from another node (206, 213),
- * nor its objects from nodes (202); links are not looked up (203); and unless
+ * are exceptions: a linear context looks like any other node (206, 213),
+ * and its objects like nodes (202); links are not looked up (203); and unless
  * a checking mode is set, too, a pointer that is no node may be read: the tool
  * reports that, or it is a crash.
  *

@@ -4,7 +4,7 @@
 # Prints the rows of docs/results/predictions.md: for each heading of the list
 # (##) the programs with what was predicted and what was measured, whether that
 # lies inside, and the commits with which the two came.  The first must be
-# older.  A program of which something was not told has no row; they are named
+# older.  A program with an inconclusive prediction has no row; they are named
 # below.
 #
 # SPDX-License-Identifier: MIT
@@ -18,7 +18,7 @@ commit () # file
 
 n_inside=0
 n_rows=0
-untold=
+inconclusive=
 
 # Ends a table.
 count_print ()
@@ -26,10 +26,10 @@ count_print ()
   if test $n_rows -gt 0; then
     printf '\n%s of %s lie inside both intervals.\n' $n_inside $n_rows
   fi
-  test -z "$untold" || printf '\nNot told:%s.\n' "${untold%,}"
+  test -z "$inconclusive" || printf '\nInconclusive:%s.\n' "${inconclusive%,}"
   n_inside=0
   n_rows=0
-  untold=
+  inconclusive=
 }
 
 # The row of a program.
@@ -59,10 +59,10 @@ while read -r name rest; do
   '#'*) continue ;;
   esac
   test -s "predicted/$name.txt" || continue
-  if grep -q '^[a-z]* *not told' "predicted/$name.txt"; then
-    what=$(sed -n 's/^\([a-z]*\) *not told.*/\1/p' "predicted/$name.txt" \
+  if grep -q '^[a-z]* *inconclusive' "predicted/$name.txt"; then
+    what=$(sed -n 's/^\([a-z]*\) *inconclusive.*/\1/p' "predicted/$name.txt" \
       | tr '\n' ' ')
-    untold="$untold $name ($(echo $what | sed 's/ / and /')),"
+    inconclusive="$inconclusive $name ($(echo $what | sed 's/ / and /')),"
     continue
   fi
   test -s "measured/$name.txt" || continue

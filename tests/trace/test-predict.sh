@@ -34,17 +34,17 @@ equal "list: time and memory" "$(sed -n 's/ .*//p' "$work/out" | tr '\n' ' ')" \
 equal "list: the loop that only frees is measured" \
   "$(awk '$1 == "frees" { print $2 }' "$work/out")" 19800
 # the program's memory hardly changes
-equal "list: memory is not told" "$(awk '$1 == "memory" { print $2, $3 }' \
-  "$work/out")" "not told:"
+equal "list: memory is inconclusive" "$(awk '$1 == "memory" { print $2 }' \
+  "$work/out")" "inconclusive:"
 predict --site queue_item --as pool
 equal "queue: a pool of what is largest" "$(sed -n 1p "$work/out")" \
   "site     queue_item: Pool; tried on: pool 24"
 predict --site list_item --site queue_item --as pool
 equal "both: all their calls" "$(sed -n '2s/ frees;.*//p' "$work/out")" \
   "calls    40000 allocations, 39900"
-# no more than the program takes, if it is told
+# no more than the program takes, if it is predicted
 equal "both: no more than all" "$(awk '$1 == "time" {
-  print $2 == "not" || $4 <= 100 }' "$work/out")" 1
+  print $2 == "inconclusive:" || $4 <= 100 }' "$work/out")" 1
 
 # the beginning and the end of a name
 predict --site '^list_item$'
@@ -72,7 +72,7 @@ END
 $CC -O2 -g -Wl,--build-id=sha1 "$work/many.c" -o "$work/many" || exit 1
 record "$work/many.trace" "$work/many"
 "$trace" predict -n 5 "$work/many.trace" "$work/many" > "$work/out" 2>&1
-equal "memory is told" "$(awk '$1 == "memory" {
+equal "memory is predicted" "$(awk '$1 == "memory" {
   print $3, ($2 <= 4687), ($4 >= 4687) }' "$work/out")" "to 1 1"
 
 # The arena has its memory as in the changed program, which keeps the pages of

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The interval is this share of the saving either way.  What can't be told as
- * closely is not told. */
+/* The interval is this share of the saving either way.  A figure that is less
+ * certain is inconclusive. */
 #define INTERVAL_SHARE 0.25
 /* Of memory, because the library's own pages may differ by that much: it is
  * preloaded here, and linked later. */
@@ -116,7 +116,7 @@ time_print (const TrialRuns *runs, Estimate saving)
   double half = INTERVAL_SHARE * fabs (saving.value);
   double high = fmin (saving.value + half, before);
   if (saving.half > NOISE_SHARE * fabs (saving.value))
-    printf ("time     not told: the runs say %.3g s +- %.2g s of %.4g s\n",
+    printf ("time     inconclusive: the runs say %.3g s +- %.2g s of %.4g s\n",
             saving.value, saving.half, before);
   else
     printf ("time     %.1f to %.1f %% of %.4g s saved (%.4g to %.4g s)\n",
@@ -132,8 +132,8 @@ memory_print (const TrialRuns *runs)
       runs->rss_kib[TRIAL_MALLOC], runs->rss_kib[TRIAL_ARENA], runs->n);
   double half = INTERVAL_SHARE * fabs (saving.value);
   if (fmax (saving.half, MEMORY_KIB) > half)
-    printf ("memory   not told: %.0f KiB of %.0f KiB, and the library's own "
-            "pages and the runs may differ by %.0f KiB\n",
+    printf ("memory   inconclusive: %.0f KiB of %.0f KiB, and the library's "
+            "own pages and the runs may differ by %.0f KiB\n",
             saving.value, before, fmax (saving.half, MEMORY_KIB));
   else
     printf ("memory   %.0f to %.0f KiB of %.0f KiB saved\n",
