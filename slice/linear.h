@@ -177,7 +177,10 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
  * @return          the object; NULL with errno ENOMEM, and the old one is
  *                  unchanged
  *
- * Threads: the arena's owner.  Cost: as slice_linear_alloc(), and the copy.
+ * Threads: the arena's owner.
+ * Cost: as slice_linear_alloc(), and the copy.  If the arena has dedicated
+ *   blocks, an object that shrinks and is not the last one is searched for:
+ *   O(blocks added since).
  */
 SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
                                      size_t old_size, size_t new_size);

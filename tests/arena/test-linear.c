@@ -1406,6 +1406,55 @@ test_last_of_block (void)
   slice_linear_destroy (linear);
 }
 
+static void
+expect_counts (const SliceLinear *linear, size_t used_bytes,
+               size_t wasted_bytes)
+{
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.used_bytes, ==, used_bytes);
+  g_assert_cmpuint (stats.wasted_bytes, ==, wasted_bytes);
+}
+
+/* A large object with a dedicated block counts with its present size, whichever
+ * block was added since it shrank, unless it is older than the newest mark. */
+static void
+test_large_shrinks (void)
+{
+  SliceArenaOptions options = { .first_bytes = 4096 };
+  SliceLinear *linear = slice_linear_new (&options);
+  slice_linear_alloc (linear, 8);
+  char *lower = slice_linear_alloc (linear, 100000);
+  char *upper = slice_linear_alloc (linear, 200000);
+  SliceArenaStats full;
+  slice_linear_get_stats (linear, &full);
+
+  /* Under a tool what shrinks is copied. */
+  if (slice_linear_resize (linear, lower, 100000, 50) != lower)
+    {
+      slice_linear_destroy (linear);
+      return;
+    }
+  size_t used = full.used_bytes - (100000 - 56);
+  size_t wasted = full.wasted_bytes + (100000 - 56);
+  expect_counts (linear, used, wasted);
+  g_assert_true (slice_linear_resize (linear, upper, 200000, 0) == upper);
+  expect_counts (linear, used - (200000 - 8), wasted + (200000 - 8));
+  g_assert_true (slice_linear_free_last (linear, upper, 0));
+  g_assert_true (slice_linear_free_last (linear, lower, 50));
+  expect_counts (linear, 8, 0);
+
+  char *old = slice_linear_alloc (linear, 100000);
+  slice_linear_get_stats (linear, &full);
+  SliceMark mark = slice_linear_mark (linear);
+  g_assert_true (slice_linear_resize (linear, old, 100000, 50) == old);
+  expect_counts (linear, full.used_bytes, full.wasted_bytes);
+  slice_linear_alloc (linear, 100000);
+  slice_linear_rollback (linear, mark);
+  expect_counts (linear, full.used_bytes, full.wasted_bytes);
+  slice_linear_destroy (linear);
+}
+
 /* What grows within its rounding is copied as well if it is older than the
  * newest mark. */
 static void
@@ -1434,6 +1483,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/linear/all-alike", test_all_alike);
+  g_test_add_func ("/slice/linear/large-shrinks", test_large_shrinks);
   g_test_add_func ("/slice/linear/grows-after-mark", test_grows_after_mark);
   g_test_add_func ("/slice/linear/alignment", test_alignment);
   g_test_add_func ("/slice/linear/size-zero", test_size_zero);

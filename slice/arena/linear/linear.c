@@ -364,6 +364,26 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
   return true;
 }
 
+/* Counts an object that has shrunk in place.  In a dedicated block it counts
+ * with its size, by which linear_free_dedicated() subtracts it later.  What is
+ * older than the newest mark keeps its bytes. */
+static void
+linear_count_shrunk (SliceLinear *linear, const char *object, size_t old_size,
+                     size_t new_size)
+{
+  Bump *bump = &linear->bump;
+  if (bump->own_bytes == 0)
+    return;
+  int32_t index = sli_chain_find (&bump->chain, object);
+  if (index < (int32_t) linear->mark_n_used
+      || !sli_block_is_dedicated (&bump->chain.table[index]))
+    return;
+  size_t less = sli_round8 (old_size + (old_size == 0))
+                - sli_round8 (new_size + (new_size == 0));
+  assert_here (bump->own_bytes >= less);
+  bump->own_bytes -= less;
+}
+
 /* Tells the hooks that an object has another size or was moved; returns it. */
 static void *
 linear_report_resized (SliceLinear *linear, const void *object, void *resized,
@@ -394,7 +414,10 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   /* An object that grows by less than its rounding would fit where it is.  But
    * if it is older than the newest mark, a rollback promises its old bytes. */
   if (new_size <= old_size && is_aligned && !linear->bump.chain.is_annotated)
-    return linear_report_resized (linear, object, object, new_size);
+    {
+      linear_count_shrunk (linear, object, old_size, new_size);
+      return linear_report_resized (linear, object, object, new_size);
+    }
   void *moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
     memcpy (moved, object, old_size < new_size ? old_size : new_size);
