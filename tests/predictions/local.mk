@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	%D%/list \
 	%D%/measured/anagrams.txt \
 	%D%/measured/cjson.txt \
+	%D%/measured/ed.txt \
 	%D%/measured/events.txt \
 	%D%/measured/formulas.txt \
 	%D%/measured/groups.txt \
@@ -67,6 +68,7 @@ EXTRA_DIST += \
 	%D%/predicted/nfa.txt \
 	%D%/predicted/outline.txt \
 	%D%/predicted/particles.txt \
+	%D%/predicted/patterns.txt \
 	%D%/predicted/plist.txt \
 	%D%/predicted/polynomials.txt \
 	%D%/predicted/quadtree.txt \
@@ -75,6 +77,7 @@ EXTRA_DIST += \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
 	%D%/predicted/yajl.txt \
+	%D%/predicted/yaml.txt \
 	%D%/programs/anagrams.c \
 	%D%/programs/cjson.c \
 	%D%/programs/ed.sh \
@@ -111,5 +114,7 @@ EXTRA_DIST += \
 	%D%/programs/tree.sh \
 	%D%/programs/yajl.c \
 	%D%/programs/yajl.sh \
+	%D%/programs/yaml.c \
+	%D%/programs/yaml.sh \
 	%D%/row.sh \
 	%D%/table.sh
