@@ -142,7 +142,10 @@ typedef struct
 {
   size_t used_bytes;     /**< in objects: their sizes rounded up to 8, padding
                               between them, and padding that was in front of
-                              freed ones (0 in an empty stack) */
+                              freed ones (0 in an empty stack).  In a checked
+                              arena what is kept beside each object counts,
+                              too; in a pool each object counts as
+                              slice_pool_chunk_bytes() */
   size_t free_bytes;     /**< free: in the current block, in spare blocks, and
                               (pool, TLSF) between live objects */
   size_t wasted_bytes;   /**< at the ends of blocks that objects did not fit */

@@ -13,7 +13,11 @@
 
 SLICE_BEGIN_DECLS
 
-/** A pool. */
+/** A pool.
+ *
+ * While objects live, a pool returns empty blocks by itself, but keeps up to
+ * 1 MiB of them, and what was reserved.  A checked pool and one of constructed
+ * objects return them only in slice_pool_trim() and slice_pool_reset(). */
 typedef struct SlicePool SlicePool;
 
 /** The objects of a pool. */
@@ -175,9 +179,15 @@ SLICE_API bool slice_pool_reserve (SlicePool *pool, size_t n);
  */
 SLICE_API void slice_pool_reset (SlicePool *pool, SliceKeep keep);
 
-/** Returns the spare blocks, or all if no object is live.  The pool never holds
- * more afterwards.
- * @return  bytes returned, by which SliceArenaStats.held_bytes falls */
+/** Returns every block without a live object, the current one too, but not the
+ * block behind the control block.  Calls the destructor of the constructed
+ * objects there.  The pool never holds more afterwards.  (A pool that has found
+ * no memory for its bitmaps may keep empty blocks while objects live.)
+ *
+ * @return  bytes returned, by which SliceArenaStats.held_bytes falls
+ *
+ * Cost: O(blocks + free objects).
+ */
 SLICE_API size_t slice_pool_trim (SlicePool *pool);
 
 /** The number of live objects. */

@@ -383,6 +383,59 @@ test_trim_holds_no_more (void)
   g_free (objects);
 }
 
+/* Allocates n objects of 24 bytes, frees all but one, and trims.  Then the
+ * pool has the block behind the control block, and that of the object. */
+static void
+check_trim_returns_empty (const SlicePoolOptions *options, size_t n,
+                          size_t kept)
+{
+  void *objects[2000];
+  SlicePool *pool = slice_pool_new (options);
+  for (size_t i = 0; i < n; i++)
+    {
+      objects[i] = slice_pool_alloc (pool);
+      memset (objects[i], 7, 24);
+    }
+  for (size_t i = 0; i < n; i++)
+    if (i != kept)
+      slice_pool_free (pool, objects[i]);
+  check_trim (pool);
+  SliceArenaStats stats;
+  slice_pool_get_stats (pool, &stats);
+  assert_stats_add_up (&stats);
+  g_assert_cmpuint (stats.n_blocks, <=, kept == 0 ? 1 : 2);
+  g_assert_cmpuint (stats.n_spare_blocks, ==, 0);
+  for (size_t i = 0; i < 24; i++)
+    g_assert_cmpint (((char *) objects[kept])[i], ==, 7);
+
+  /* what is left serves the next objects */
+  for (size_t i = 0; i < n; i++)
+    if (i != kept)
+      memset (objects[i] = slice_pool_alloc (pool), 8, 24);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, n);
+  for (size_t i = 0; i < 24; i++)
+    g_assert_cmpint (((char *) objects[kept])[i], ==, 7);
+  slice_pool_free_bulk (pool, n, objects);
+  slice_pool_destroy (pool);
+}
+
+static void
+test_trim_returns_empty (void)
+{
+  for (int kind = 0; kind < 3; kind++)
+    for (size_t n = 2; n <= 2000; n += 61)
+      {
+        SlicePoolOptions options = { .object_bytes = 24 };
+        if (kind == 1)
+          options.arena.flags = SLICE_ARENA_CHECKED;
+        if (kind == 2)
+          options.construct = construct_nothing;
+        check_trim_returns_empty (&options, n, 0);
+        check_trim_returns_empty (&options, n, n / 2);
+        check_trim_returns_empty (&options, n, n - 1);
+      }
+}
+
 static void
 test_bulk (void)
 {
@@ -474,6 +527,30 @@ test_constructed (void)
   slice_pool_reset (pool, SLICE_KEEP_NONE);
   g_assert_cmpuint (n_destructed, >, N - 20);
   slice_pool_alloc (pool);
+  slice_pool_destroy (pool);
+  g_assert_cmpuint (n_destructed, ==, n_constructed);
+}
+
+/* A trim destroys the constructed objects of the blocks that it returns. */
+static void
+test_constructed_trim (void)
+{
+  n_constructed = 0;
+  n_destructed = 0;
+  SlicePoolOptions options
+      = { .object_bytes = 40, .construct = construct, .destruct = destruct };
+  SlicePool *pool = slice_pool_new (&options);
+  void *objects[1000];
+  for (int i = 0; i < 1000; i++)
+    objects[i] = slice_pool_alloc (pool);
+  slice_pool_free_bulk (pool, 999, objects + 1);
+  g_assert_cmpuint (n_destructed, ==, 0);
+  g_assert_cmpuint (slice_pool_trim (pool), >, 0);
+  SliceArenaStats stats;
+  slice_pool_get_stats (pool, &stats);
+  g_assert_cmpuint (stats.n_blocks, ==, 1);
+  g_assert_cmpuint (n_destructed, >, 900);
+  g_assert_cmpuint (n_destructed, <, 1000);
   slice_pool_destroy (pool);
   g_assert_cmpuint (n_destructed, ==, n_constructed);
 }
@@ -875,15 +952,16 @@ free_behind_block (void)
   };
   static void *objects[N];
   SlicePool *pool = slice_pool_new_plain (24);
+  size_t chunk = slice_pool_chunk_bytes (pool);
   int last = 0;
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   slice_pool_alloc (pool);
-  while ((char *) objects[last + 1] == (char *) objects[last] + 24)
+  while ((char *) objects[last + 1] == (char *) objects[last] + chunk)
     last++;
   for (int i = 0; i <= last; i++)
     slice_pool_free (pool, objects[i]);
-  slice_pool_free (pool, (char *) objects[last] + 24);
+  slice_pool_free (pool, (char *) objects[last] + chunk);
   for (int i = last + 1; i < N; i++)
     slice_pool_free (pool, objects[i]);
 }
@@ -1016,6 +1094,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/bulk", test_bulk);
   g_test_add_func ("/slice/pool/reset-and-trim", test_reset_and_trim);
   g_test_add_func ("/slice/pool/trim-holds-no-more", test_trim_holds_no_more);
+  g_test_add_func ("/slice/pool/trim-returns-empty", test_trim_returns_empty);
+  g_test_add_func ("/slice/pool/constructed-trim", test_constructed_trim);
   g_test_add_func ("/slice/pool/constructed", test_constructed);
   g_test_add_func ("/slice/pool/construct-fails", test_construct_fails);
   g_test_add_func ("/slice/pool/bad-options", test_bad_options);

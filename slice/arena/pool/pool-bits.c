@@ -66,6 +66,22 @@ track_of_block (const SlicePool *pool, const Block *block, Track *last)
                                              pool->options.alignment));
 }
 
+void
+sli_pool_bits_cut_rest (SlicePool *pool)
+{
+  size_t n_left = (size_t) (pool->cut_end - pool->cut_at) / pool->chunk_bytes;
+  bool is_embedded = pool->chain.n_used == 0;
+  if (n_left == 0 || is_embedded)
+    return;
+  Track *track = sli_pool_track_of (pool, pool->cut_at);
+  if (track == NULL || track->live == NULL || track->n_unset != n_left)
+    return;
+  track->n_unset = 0;
+  pool->n_cut += n_left;
+  pool->n_spilt += n_left;
+  pool->cut_at = pool->cut_end;
+}
+
 /* Retires the blocks whose chunks are all free.  The embedded block stays. */
 void
 sli_pool_bits_retire (SlicePool *pool)

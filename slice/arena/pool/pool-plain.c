@@ -217,11 +217,12 @@ void
 sli_pool_plain_trim (SlicePool *pool)
 {
   size_t n = sli_pool_n_stacked (pool);
-  if (pool->is_tracked || !sli_pool_bits_make (pool))
+  if (!sli_pool_bits_make (pool))
     return;
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     pool->tracks[i].is_recent = false;
   sli_pool_bits_flush (pool, n);
+  sli_pool_bits_cut_rest (pool);
   sli_pool_bits_retire (pool);
   plain_set_limit (pool);
 }

@@ -445,6 +445,81 @@ sli_pool_track_free (SlicePool *pool, void *object)
     sli_pool_start_over (pool);
 }
 
+/* --- trim ---------------------------------------------------------------- */
+
+static bool
+track_is_empty (const Track *track)
+{
+  size_t n_words = (track->n_chunks + WORD_BITS - 1) / WORD_BITS;
+  if (track->live == NULL)
+    return track->n_cut == 0;
+  for (size_t i = 0; i < n_words; i++)
+    if (track->live[i] != 0)
+      return false;
+  return true;
+}
+
+/* Moves the empty blocks behind the others in use, and marks their tracks.
+ * Returns how many stay. */
+static uint32_t
+track_retire_blocks (SlicePool *pool)
+{
+  BlockChain *chain = &pool->chain;
+  uint32_t n_kept = 0;
+  for (uint32_t i = 0; i < chain->n_used; i++)
+    {
+      Block block = chain->table[i];
+      Track *track = sli_pool_track_of (
+          pool, sli_align (block.start, pool->options.alignment));
+      KNOWN (track != NULL);
+      track->is_retired = track_is_empty (track);
+      if (track->is_retired)
+        {
+          if (i == chain->n_used - 1) /* the current block */
+            pool->cut_at = pool->cut_end = NULL;
+          continue;
+        }
+      chain->table[i] = chain->table[n_kept];
+      chain->table[n_kept++] = block;
+    }
+  return n_kept;
+}
+
+/* Takes the chunks of retired blocks off the list of free ones. */
+static void
+track_unlink_retired (SlicePool *pool)
+{
+  bool is_annotated = pool->chain.is_annotated;
+  void **place = &pool->free;
+  while (*place != NULL)
+    {
+      Track *track = sli_pool_track_of (pool, *place);
+      void **link = chunk_link (pool, *place);
+      KNOWN (track != NULL);
+      if (is_annotated)
+        sli_annotate_show_defined (link, sizeof *link);
+      void **passed = track->is_retired ? link : place;
+      if (track->is_retired)
+        *place = *link;
+      else
+        place = link;
+      if (is_annotated && passed != &pool->free)
+        sli_annotate_hide (passed, sizeof *passed);
+    }
+  if (is_annotated && place != &pool->free)
+    sli_annotate_hide (place, sizeof *place);
+}
+
+void
+sli_pool_track_trim (SlicePool *pool)
+{
+  uint32_t n_kept = track_retire_blocks (pool);
+  if (n_kept == pool->chain.n_used)
+    return;
+  track_unlink_retired (pool);
+  pool->chain.n_used = n_kept;
+}
+
 /* --- the free chunks of plain pools --------------------------------------- */
 
 bool

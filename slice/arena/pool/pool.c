@@ -463,7 +463,10 @@ pool_trim (SlicePool *pool)
   pool->keeps_blocks = false;
   if (pool_n_live (pool) > 0)
     {
-      sli_pool_plain_trim (pool);
+      if (pool->is_tracked)
+        sli_pool_track_trim (pool);
+      else
+        sli_pool_plain_trim (pool);
       pool_return_spare (pool, 0);
       if (pool_held (pool) > before)
         sli_pool_plain_untrim (pool);

@@ -27,7 +27,7 @@ typedef struct
   bool is_blind;          /* there was no memory for the bits, so a second free
                              is not detected */
   bool is_recent;         /* plain: it got its bits in the last trim */
-  bool is_retired;        /* plain: its block was just put out of use */
+  bool is_retired;        /* its block was just put out of use */
   uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
                              the first n_cut are live (a traced pool has the
                              bits from the start).  In a plain pool a bit
@@ -289,6 +289,9 @@ sli_pool_spill (SlicePool *pool, void *object)
 
 /* Makes tracks for all blocks in use, if there are none; false: no memory. */
 bool sli_pool_bits_make (SlicePool *pool);
+/* Counts the chunks of the current block that are not cut yet as free ones, if
+ * all others there are free; the block must be retired then. */
+void sli_pool_bits_cut_rest (SlicePool *pool);
 /* Retires the blocks whose chunks are all free, together. */
 void sli_pool_bits_retire (SlicePool *pool);
 /* Moves the n oldest addresses from the stack to the bits. */
@@ -403,6 +406,9 @@ bool sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks);
 bool sli_pool_track_block (SlicePool *pool, Block block);
 /* Removes the track of a block that is about to be returned. */
 void sli_pool_track_block_gone (SlicePool *pool, Block block);
+/* Puts the blocks without a live object out of use; the caller returns the
+ * spare blocks. */
+void sli_pool_track_trim (SlicePool *pool);
 /* Nothing is live any more. */
 void sli_pool_track_start_over (SlicePool *pool);
 void sli_pool_track_fini (SlicePool *pool);
