@@ -21,12 +21,14 @@ EXTRA_DIST += \
 	%D%/changes/nfa.diff \
 	%D%/changes/outline.diff \
 	%D%/changes/particles.diff \
+	%D%/changes/patterns.diff \
 	%D%/changes/polynomials.diff \
 	%D%/changes/quadtree.diff \
 	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
 	%D%/changes/tokens.diff \
 	%D%/changes/yajl.diff \
+	%D%/changes/yaml.diff \
 	%D%/list \
 	%D%/measured/anagrams.txt \
 	%D%/measured/cjson.txt \
@@ -44,12 +46,14 @@ EXTRA_DIST += \
 	%D%/measured/nfa.txt \
 	%D%/measured/outline.txt \
 	%D%/measured/particles.txt \
+	%D%/measured/patterns.txt \
 	%D%/measured/polynomials.txt \
 	%D%/measured/quadtree.txt \
 	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
 	%D%/measured/tokens.txt \
 	%D%/measured/yajl.txt \
+	%D%/measured/yaml.txt \
 	%D%/packages \
 	%D%/predicted/anagrams.txt \
 	%D%/predicted/cjson.txt \
