@@ -1,6 +1,6 @@
 /* extent-cache.c - the first extents, for fast lookups of addresses
  *
- * Layer: page.  Written by page.c, under the page lock.
+ * Layer: page.  Written by extent.c, under the page lock.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /* extent-cache.h - the first extents, for fast lookups of addresses
  *
- * Layer: page.  Written by page.c, under the page lock.  Upper layers that
+ * Layer: page.  Written by extent.c, under the page lock.  Upper layers that
  * look up many addresses read it without a lock.
  *
  * SPDX-License-Identifier: MIT

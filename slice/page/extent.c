@@ -8,18 +8,18 @@
  */
 #include "config.h"
 
-#include <slice/slice.h>
+#include <slice/address.h>
 
 #include "page-state.h"
+#include "extent-cache.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
 #include "base/list.h"
 #include "base/option.h"
-#include "extent-cache.h"
-#include "base/trace.h"
 #include "base/probe.h"
 #include "base/sizeclass.h"
+#include "base/trace.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
@@ -35,7 +35,7 @@ SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
 SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && EXTENT_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
-                     "extents, halved or not, are whole windows");
+                     "the map has whole bits for an extent, halved or not");
 
 /* A program's own source may return memory that is not aligned or mapped. */
 static bool

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include <slice/slice.h>
+#include <slice/address.h>
 
 #include "page.h"
 #include "map.h"

@@ -43,8 +43,8 @@ size_t sli_page_granule_bytes (void);
 /* Returns true if regions have tags (region.h). */
 bool sli_page_has_tags (void);
 
-/* Allocates a run of n_granules, 1 to 32; runs of more than SLAB_GRANULES_MAX
- * + 1 have at most a quarter of a region.  Maps an extent if needed.  NULL: no
+/* Allocates a run of n_granules: 1 to 32, and at most a quarter of a region if
+ * it is more than SLAB_GRANULES_MAX + 1.  Maps an extent if needed.  NULL: no
  * memory.  *record: the run's record, with what its last user left there.
  * *is_zero: every byte of the run reads as zero. */
 void *sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero);

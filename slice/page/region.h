@@ -11,9 +11,9 @@
 #define SLI_PAGE_REGION_H
 
 #include "extent-cache.h"
+#include "granuleset.h"
 #include "map.h"
 #include "page.h"
-#include "granuleset.h"
 #include "base/align.h"
 #include "base/list.h"
 #include "port/compiler.h"
@@ -23,7 +23,7 @@
 enum
 {
   GRANULE_BYTES_MIN = 16 * 1024, /* 32 chunks of 512 bytes; measured against
-                                 4 and 64 KiB (design chapter 11) */
+                                    4 and 64 KiB (design chapter 11) */
   REGION_GRANULES_MAX = (1 << WINDOW_SHIFT) / GRANULE_BYTES_MIN
 };
 
