@@ -45,7 +45,7 @@ typedef struct
   unsigned n_trimming;  /* regions whose free granules a trimmer holds */
   size_t n_used_peak;   /* most regions in use at once */
   size_t n_purged;      /* regions in state REGION_PURGED */
-  size_t n_plain;       /* regions in state is_plain */
+  size_t n_small_paged; /* regions that have has_small_pages */
   PageCounts counts;
 } PageState;
 
@@ -69,7 +69,7 @@ void sli_region_retire (Region *region);
  * system would fill it up again to make a huge page.  It gets huge pages when
  * it is used again.  If true, the caller unlocks and calls
  * sli_region_advise_huge(). */
-bool sli_region_set_plain (Region *region, bool is_plain);
+bool sli_region_set_small_pages (Region *region, bool small);
 /* Advises the system; the lock is not held. */
 void sli_region_advise_huge (Region *region, bool wanted);
 

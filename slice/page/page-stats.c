@@ -140,7 +140,7 @@ typedef struct
   size_t n_regions;
   size_t n_idle;
   size_t n_purged;
-  size_t n_plain;
+  size_t n_small_paged;
   size_t n_in_trim; /* regions whose granules a trimmer holds */
 } PageSums;
 
@@ -165,7 +165,7 @@ sums_add_region (PageSums *sums, const Region *region)
   sums->n_regions++;
   sums->n_idle += region->state != REGION_USED && region_is_empty (region);
   sums->n_purged += region->state == REGION_PURGED;
-  sums->n_plain += region->is_plain;
+  sums->n_small_paged += region->has_small_pages;
   sums->n_in_trim += region_lacks_granules (region);
 }
 
@@ -180,7 +180,7 @@ counts_are_right (const PageSums *sums)
          && sums->n_regions == counts->n_regions
          && sums->n_idle == counts->n_idle
          && sums->n_purged == sli_page.n_purged
-         && sums->n_plain == sli_page.n_plain
+         && sums->n_small_paged == sli_page.n_small_paged
          && (sums->n_in_trim > 0) == (sli_page.n_trimming > 0);
 }
 

@@ -21,7 +21,7 @@
 /* Removes the region that has been idle longest, if for max_age_msec or more;
  * else NULL. */
 static Region *
-idle_pop_oldest (uint64_t max_age_msec, bool *turns_plain)
+idle_pop_oldest (uint64_t max_age_msec, bool *turns_small)
 {
   Region *region;
 
@@ -35,7 +35,7 @@ idle_pop_oldest (uint64_t max_age_msec, bool *turns_plain)
     return NULL;
   link_remove (&region->link);
   region->state = REGION_IN_TRIM;
-  *turns_plain = sli_region_set_plain (region, true);
+  *turns_small = sli_region_set_small_pages (region, true);
   return region;
 }
 
@@ -87,16 +87,16 @@ trim_one_region (uint64_t max_age_msec, bool *found)
   size_t dirty_granules, returned_bytes;
   Region *region;
   Extent *retired;
-  bool is_purged, turns_plain;
+  bool is_purged, turns_small;
 
   sli_lock (&sli_page.lock);
-  region = idle_pop_oldest (max_age_msec, &turns_plain);
+  region = idle_pop_oldest (max_age_msec, &turns_small);
   sli_unlock (&sli_page.lock);
   *found = region != NULL;
   if (region == NULL)
     return 0;
 
-  if (turns_plain)
+  if (turns_small)
     sli_region_advise_huge (region, false);
   dirty_granules
       = region_run_granules (region) - granuleset_count (&region->zeroed);
@@ -292,10 +292,10 @@ sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions)
   while (max_regions-- > 0
          && (region = granules_pop_old (max_age_msec, &dirty)) != NULL)
     {
-      bool is_purged, turns_plain = sli_region_set_plain (region, true);
+      bool is_purged, turns_small = sli_region_set_small_pages (region, true);
 
       sli_unlock (&sli_page.lock);
-      if (turns_plain)
+      if (turns_small)
         sli_region_advise_huge (region, false);
       is_purged = granules_purge (region, dirty);
       if (is_purged)

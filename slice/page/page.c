@@ -124,7 +124,8 @@ region_alloc_run (Region *region, unsigned first, unsigned n_granules,
   assert_here (granuleset_has_all (&region->free, first, n_granules)); /* P2 */
   assert_here (region->state != REGION_IN_TRIM && first >= region->n_header);
   *turns_huge
-      = region->state == REGION_PURGED && sli_region_set_plain (region, false);
+      = region->state == REGION_PURGED
+        && sli_region_set_small_pages (region, false);
   if (region->state != REGION_USED)
     sli_page.counts.n_idle--;
   if (region->state == REGION_PURGED)

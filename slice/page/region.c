@@ -25,7 +25,7 @@ enum
   IDLE_PROBES_MAX = 64,
   /* The most regions with small pages in extents with huge ones.  Each may be
    * a mapping of its own, and a process can have 65,530 mappings. */
-  PLAIN_REGIONS_MAX = 8192
+  SMALL_PAGE_REGIONS_MAX = 8192
 };
 
 SLICE_STATIC_ASSERT (sizeof (Region) + sizeof (MapLeaf) <= GRANULE_BYTES_MIN,
@@ -70,18 +70,18 @@ sli_region_set_idle (Region *region, uint64_t since_msec)
 }
 
 COMMON_TEXT bool
-sli_region_set_plain (Region *region, bool is_plain)
+sli_region_set_small_pages (Region *region, bool small)
 {
   assert_held (&sli_page.lock);
-  if (!region->extent->is_huge || region->is_plain == is_plain
-      || (is_plain && sli_page.n_plain >= PLAIN_REGIONS_MAX))
+  if (!region->extent->is_huge || region->has_small_pages == small
+      || (small && sli_page.n_small_paged >= SMALL_PAGE_REGIONS_MAX))
     return false;
-  assert_here (is_plain || sli_page.n_plain > 0); /* P6 */
-  region->is_plain = is_plain;
-  if (is_plain)
-    sli_page.n_plain++;
+  assert_here (small || sli_page.n_small_paged > 0); /* P6 */
+  region->has_small_pages = small;
+  if (small)
+    sli_page.n_small_paged++;
   else
-    sli_page.n_plain--;
+    sli_page.n_small_paged--;
   return true;
 }
 
@@ -193,7 +193,7 @@ sli_region_retire (Region *region)
   assert_here (sli_map_has (region)); /* P5 */
   link_remove (&region->link);
   sli_map_clear (region);
-  sli_page.n_plain -= region->is_plain;
+  sli_page.n_small_paged -= region->has_small_pages;
   sli_page.counts.held_bytes -= bytes;
   sli_page.counts.returned_bytes += bytes;
 }

@@ -77,8 +77,8 @@ typedef struct
   uint32_t tags_bytes; /* 0: there are none */
   uint32_t n_free;     /* members of `free' (P2) */
   uint32_t trim_pass;  /* the last pass of sli_page_trim_granules() */
-  bool is_plain;       /* in an extent with huge pages, but advised to have
-                          small ones, since a part of it was purged */
+  bool has_small_pages; /* in an extent with huge pages, but advised to have
+                           small ones, since a part of it was purged */
   uint64_t idle_msec;  /* when it became idle */
   uint64_t used_msec;  /* when a run was last allocated or last needed */
   uint64_t dirty_msec; /* no free granule with memory has been free for

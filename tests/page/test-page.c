@@ -698,7 +698,7 @@ test_huge_early (void)
 /* Regions that were purged and are used again, over and over: their count is
  * right each time (P6).  Whether the system has huge pages does not matter. */
 static void
-test_plain_count (void)
+test_small_pages_count (void)
 {
   const void *where;
 
@@ -1474,7 +1474,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/huge-early", test_huge_early);
   test_add_fresh ("/slice/page/huge-late", test_huge_late);
   test_add_fresh ("/slice/page/first-extent-stays", test_first_extent_stays);
-  test_add_fresh ("/slice/page/plain-count", test_plain_count);
+  test_add_fresh ("/slice/page/small-pages-count", test_small_pages_count);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);
