@@ -97,7 +97,7 @@ sli_page_lock (void)
 
 /* --- runs ---------------------------------------------------------------- */
 
-/* Gives n free granules from `next' on to the run that begins at `first'. */
+/* Adds n free granules, from `next' on, to the run that begins at `first'. */
 static ALWAYS_INLINE void
 region_take_granules (Region *region, unsigned first, unsigned next,
                       unsigned n)
@@ -209,6 +209,29 @@ sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero)
   return run;
 }
 
+/* Makes granules of a run free, which were last needed at since_msec. */
+static ALWAYS_INLINE void
+region_free_granules (Region *region, unsigned first, unsigned n,
+                      uint64_t since_msec)
+{
+  assert_held (&sli_page.lock);
+  for (unsigned i = first; i < first + n; i++)
+    STORE (&region->run_first[i], 0);
+  granuleset_add (&region->free, first, n);
+  region->n_free += n;
+  region_note_dirty (region, first, n, since_msec);
+}
+
+/* Returns true if more idle regions hold memory than are worth keeping. */
+static bool
+idle_are_too_many (void)
+{
+  assert_held (&sli_page.lock);
+  return sli_page.counts.n_idle - sli_page.n_purged
+         > max_size (IDLE_REGIONS_KEPT,
+                     sli_page.n_used_peak / IDLE_REGIONS_SHARE);
+}
+
 CONTEXT_TEXT bool
 sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
 {
@@ -221,20 +244,14 @@ sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
                || region->state == REGION_IN_TRIM);
   assert_here (region->run_first[first] == first
                && region->run_granules[first] == n_granules);
-  for (unsigned i = first; i < first + n_granules; i++)
-    STORE (&region->run_first[i], 0);
-  granuleset_add (&region->free, first, n_granules);
-  region->n_free += n_granules;
-  region_note_dirty (region, first, n_granules, since_msec);
+  region_free_granules (region, first, n_granules, since_msec);
   /* Threads read the clock before they lock, so times may be out of order. */
   if (since_msec > region->used_msec)
     region->used_msec = since_msec;
   if (region_is_empty (region))
     {
       sli_region_set_idle (region, region->used_msec);
-      is_too_much = sli_page.counts.n_idle - sli_page.n_purged
-                    > max_size (IDLE_REGIONS_KEPT,
-                                sli_page.n_used_peak / IDLE_REGIONS_SHARE);
+      is_too_much = idle_are_too_many ();
     }
   else
     sli_region_file (region);
@@ -258,21 +275,6 @@ region_extend_run (Region *region, unsigned first, unsigned n_granules,
   return true;
 }
 
-/* Frees the last granules of a run. */
-static void
-region_shorten_run (Region *region, unsigned first, unsigned n_granules,
-                    unsigned n_less)
-{
-  unsigned next = first + n_granules - n_less;
-
-  assert_held (&sli_page.lock);
-  for (unsigned i = next; i < next + n_less; i++)
-    STORE (&region->run_first[i], 0);
-  granuleset_add (&region->free, next, n_less);
-  region->n_free += n_less;
-  region_note_dirty (region, next, n_less, sli_os_clock_msec ());
-}
-
 bool
 sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted)
 {
@@ -287,7 +289,8 @@ sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted)
     done = region_extend_run (region, first, n_granules,
                               n_wanted - n_granules);
   else
-    region_shorten_run (region, first, n_granules, n_granules - n_wanted);
+    region_free_granules (region, first + n_wanted, n_granules - n_wanted,
+                          sli_os_clock_msec ());
   if (done)
     {
       STORE (&region->run_granules[first], (uint8_t) n_wanted);

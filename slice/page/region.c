@@ -128,6 +128,25 @@ region_init_leaf (Region *region)
     region->extent->is_permanent = true;
 }
 
+/* Sets up the sets of a new region: all its granules are free.  In an extent
+ * that is not zeroed they count as holding memory. */
+COMMON_TEXT static void
+region_init_granules (Region *region, bool is_zeroed)
+{
+  assert_held (&sli_page.lock);
+  region->n_free = region_run_granules (region);
+  granuleset_add (&region->free, region->n_header, region->n_free);
+  region->dirty_msec = UINT64_MAX;
+  if (is_zeroed)
+    granuleset_add (&region->zeroed, region->n_header, region->n_free);
+  else
+    {
+      sli_page.counts.held_bytes += region->n_free * sli_page.granule_bytes;
+      region_note_dirty (region, region->n_header, region->n_free,
+                         sli_os_clock_msec ());
+    }
+}
+
 COMMON_TEXT Region *
 sli_region_init (Extent *extent)
 {
@@ -146,17 +165,7 @@ sli_region_init (Extent *extent)
   link_init (&region->link);
   region_init_tags (region, bytes, extent->is_zeroed);
   region->n_granules = (uint32_t) (bytes >> sli_region_granule_shift);
-  region->n_free = region_run_granules (region);
-  granuleset_add (&region->free, region->n_header, region->n_free);
-  region->dirty_msec = UINT64_MAX;
-  if (extent->is_zeroed)
-    granuleset_add (&region->zeroed, region->n_header, region->n_free);
-  else /* granules count as holding memory */
-    {
-      sli_page.counts.held_bytes += region->n_free * sli_page.granule_bytes;
-      region_note_dirty (region, region->n_header, region->n_free,
-                         sli_os_clock_msec ());
-    }
+  region_init_granules (region, extent->is_zeroed);
   extent->n_initialised++;
   sli_page.counts.n_regions++;
   sli_page.counts.held_bytes += region->n_header * sli_page.granule_bytes;
