@@ -24,15 +24,18 @@ enum
    * of 16 KiB, where n stretches would hold them. */
   FRAGMENTED_TIMES = 4,
   STRETCH_SHIFT = 14,
-  /* Of so many pairs of rounds most must be near each other, that is, by a few
-   * dozen chunks, but some of these no neighbours, and some in each direction.
-   * With half as many samples, one of ten magazines of a tree looks ordered by
-   * chance, and with nearer ones more do, the more trees there have been. */
+  /* Whether a magazine is shuffled is judged by so many pairs of rounds.  With
+   * half as many, one of ten magazines of a freed tree seems ordered. */
   SHUFFLED_SAMPLES = 32,
+  /* At least so many pairs are near each other: at most so many chunks apart.
+   * If they had to be nearer, more magazines of trees would seem ordered, the
+   * more trees there have been. */
   SHUFFLED_NEAR = 22,
   SHUFFLED_NEAR_CHUNKS = 32,
+  /* Of the near pairs at least so many are no neighbours.  (And some ascend
+   * while others descend.) */
   SHUFFLED_APART = 5,
-  /* Smaller magazines are not worth a look. */
+  /* Smaller magazines have too few rounds to judge by. */
   SHUFFLED_ROUNDS_MIN = 48
 };
 

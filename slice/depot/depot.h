@@ -1,7 +1,7 @@
 /* depot.h - stacks of full magazines for each class
  *
  * Layer: depot.  Above: magazine; below: slab.
- * Locks: one a class and shard (rank 40).
+ * Locks: one for each class and shard (rank 40).
  * Design: chapter 5.
  *
  * SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
 /* stack.c - the depot's stacks: one for each class and shard
  *
- * Layer: depot.  Locks: one a stack (rank 40).  Design: chapter 5.
+ * Layer: depot.  Locks: one for each stack (rank 40).  Design: chapter 5.
  *
  * The magazine that was pushed last is popped first.  So the one at the bottom
  * has been spare longest, and its age tells for how long.

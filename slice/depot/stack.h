@@ -1,7 +1,7 @@
 /* stack.h - the depot's stacks: one for each class and shard
  *
  * Layer: depot.  Shared by depot*.c and stack.c alone.
- * Locks: one a stack (rank 40).  No thread holds two of them.
+ * Locks: one for each stack (rank 40).  No thread holds two of them.
  * Design: chapter 5.
  *
  * SPDX-License-Identifier: MIT

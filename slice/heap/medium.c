@@ -1,7 +1,7 @@
 /* medium.c - blocks of 2 to 32 KiB: several of one size in a run
  *
- * Layer: heap.  Below: page.  Locks: one a class, for the runs, and one a
- * cache (rank 25); a thread holds one at a time.
+ * Layer: heap.  Below: page.  Locks: one for the runs of each class, and one
+ * for each cache (rank 25); a thread holds one at a time.
  * Design: chapter 14.
  *
  *   sizes:  8 in each doubling, ... 2048, 2304, 2560, ... 4096, ... 32768;

@@ -1,7 +1,7 @@
 /* slab-class.h - the state of a class of slabs
  *
  * Layer: slab.  Shared by slab.c, slab-free.c and slab-stats.c alone.
- * Locks: one a class (rank 30).
+ * Locks: one for each class (rank 30).
  * Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT

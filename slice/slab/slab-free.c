@@ -1,6 +1,6 @@
 /* slab-free.c - frees chunks to their slabs
  *
- * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.
+ * Layer: slab.  Locks: one for each class (rank 30).  Design: chapter 4.
  *
  * A chunk is freed without a lock, unless its bitmap word has no bit set or
  * gets its last one (S5).  It takes one compare-and-swap, which also finds a
@@ -53,8 +53,8 @@ slab_retire (SlabClass *class, Slab *slab, char *run)
   class->n_freed++;
 }
 
-/* Frees the run of a retired slab.  If the system keeps its guard, the run is
- * not used again, as who gets it next could not write there. */
+/* Frees the run of a retired slab.  If the system fails to remove the guard,
+ * the run is never used again, because its next user could not write there. */
 static void
 run_return (char *run, unsigned class_index, bool is_guarded,
             uint64_t since_msec)
@@ -181,7 +181,6 @@ word_span (const ChunkRef *ref)
   unsigned n = LOAD (&ref->slab->n_carved) - first;
 
   assert_here (LOAD (&ref->slab->n_carved) > ref->index); /* S2 */
-
   if (n > BITS_PER_WORD)
     n = BITS_PER_WORD;
   return (WordSpan){ ref->run + ref->slab->first_offset
@@ -206,8 +205,8 @@ span_bit (const WordSpan *span, const void *chunk)
   return (uint64_t) 1 << (product >> 32);
 }
 
-/* Counts how many of n addresses are below, below - chunk_bytes, below - 2 *
- * chunk_bytes and so on. */
+/* Counts how many of n addresses, from the first on, are `below',
+ * below - chunk_bytes, below - 2 * chunk_bytes and so on. */
 static inline unsigned
 count_descending (void *const *chunks, unsigned n, const char *below,
                   size_t chunk_bytes)
@@ -375,7 +374,6 @@ sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
   if (max_regions > 1)
     sli_slab_give_up_claims ();
   bytes = sli_page_trim (max_age_msec, max_regions);
-
   if (bytes == 0 || max_regions > 1)
     bytes += sli_page_trim_granules (max_age_msec, max_regions);
   return bytes;

@@ -1,7 +1,7 @@
 /* slab-stats.c - lookup, counts and invariants of slabs
  *
- * Layer: slab.  Locks: one a class (rank 30); the page lock (rank 20) where an
- * address may be foreign.  Design: chapter 4.
+ * Layer: slab.  Locks: one for each class (rank 30); the page lock (rank 20)
+ * where an address may be foreign.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */

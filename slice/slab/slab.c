@@ -1,8 +1,8 @@
 /* slab.c - chunks of one class, cut from runs
  *
- * Layer: slab.  Locks: one a class (rank 30).  Design: chapter 4.  slab-free.c
- * frees chunks, slab-stats.c counts and validates; slab-class.h has what the
- * three share.
+ * Layer: slab.  Locks: one for each class (rank 30).  Design: chapter 4.
+ * slab-free.c frees chunks, slab-stats.c counts and validates; slab-class.h
+ * has what the three share.
  * Sources: Bonwick 1994, section 4 (slabs, colouring); Bonwick & Adams 2001,
  * section 2; the bitmaps outside the slab, by measurement (design chapter 11).
  *
@@ -49,10 +49,12 @@ enum
   GUARDS_MAX = 4096
 };
 
-static bool has_guards;
-static unsigned n_guards;     /* now */
-static unsigned n_guard_turn; /* slabs made; every GUARD_EVERY_SLABS'th gets a
-                                 guard */
+static struct
+{
+  bool is_on;       /* constant after sli_slab_init() */
+  unsigned n;       /* now */
+  unsigned n_slabs; /* made since the start */
+} guards;
 
 /* Returns true if a tool reads all memory and would access the guards.  The
  * leak sanitizer does, at exit. */
@@ -68,9 +70,9 @@ COMMON_TEXT void
 sli_slab_init (void)
 {
   sli_page_init ();
-  has_guards = (sli_option_is_on (SLICE_OPTION_HARDENED)
-                || sli_option_is_on (SLICE_OPTION_DEBUG))
-               && !tool_scans_memory ();
+  guards.is_on = (sli_option_is_on (SLICE_OPTION_HARDENED)
+                  || sli_option_is_on (SLICE_OPTION_DEBUG))
+                 && !tool_scans_memory ();
   /* There is a tag for each 16 bytes.  Canaries and red zones make chunks
    * larger than their blocks, so only a spacing of 16 keeps the alignment that
    * a block's size promises. */
@@ -187,10 +189,9 @@ slab_alloc_free (Slab *slab, char *run, unsigned n, void **end)
       bits = words_alloc (&slab->words[i]);
       SCHEDULE_POINT ("words cleared");
       base = slab_chunk (slab, run, i * BITS_PER_WORD);
-      for (; bits != 0 && n_done < n; bits &= bits - 1)
+      for (; bits != 0 && n_done < n; bits &= bits - 1, n_done++)
         *--end = base + (size_t) (unsigned) __builtin_ctzll (bits)
-                            * sizeclass->chunk_bytes,
-        n_done++;
+                            * sizeclass->chunk_bytes;
       if (bits != 0)
         __atomic_fetch_or (&slab->words[i], bits, __ATOMIC_RELEASE);
     }
@@ -234,8 +235,9 @@ slab_carve (Slab *slab, char *run, unsigned n, void **end)
   return n;
 }
 
-/* The fullest of the first few slabs of a ring; of equals the lowest.  Moves
- * slabs that are in the wrong ring because chunks were freed. */
+/* The fullest of the first few slabs of a ring; of several that are equally
+ * full, the one at the lowest address.  Moves slabs that are in the wrong ring
+ * because chunks were freed. */
 static Slab *
 ring_choose (SlabClass *class, unsigned ring)
 {
@@ -313,8 +315,8 @@ class_claimed (SlabClass *class, unsigned shard)
   return of_thread;
 }
 
-/* A slab that another shard has claimed, where sharing it costs less than one
- * more slab: the claimant has not allocated from it since the last such
+/* A slab that another shard has claimed, if to share it costs less than one
+ * more slab: the other shard has not allocated from it since the last such
  * search, or the class's chunks share no cache lines.  Else NULL. */
 static Slab *
 class_take_over (SlabClass *class)
@@ -408,8 +410,8 @@ class_alloc (SlabClass *class, unsigned n, void **end)
 static bool
 guard_is_due (void)
 {
-  return has_guards && LOAD (&n_guards) < GUARDS_MAX
-         && __atomic_fetch_add (&n_guard_turn, 1, __ATOMIC_RELAXED)
+  return guards.is_on && LOAD (&guards.n) < GUARDS_MAX
+         && __atomic_fetch_add (&guards.n_slabs, 1, __ATOMIC_RELAXED)
                     % GUARD_EVERY_SLABS
                 == 0;
 }
@@ -418,7 +420,7 @@ bool
 sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
 {
   /* Counted even if it fails, since the slab has is_guarded all the same. */
-  __atomic_fetch_add (&n_guards, on ? 1u : -1u, __ATOMIC_RELAXED);
+  __atomic_fetch_add (&guards.n, on ? 1u : -1u, __ATOMIC_RELAXED);
   return sli_os_protect (run + sizeclass->slab_bytes,
                          sli_page_granule_bytes (), on);
 }

@@ -2,7 +2,7 @@
  *
  * Layer: slab.  Above: depot, and alloc where it bypasses the magazines
  * (dispatch.c, batch.c); below: page.
- * Locks: one a class (rank 30).
+ * Locks: one for each class (rank 30).
  * Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
