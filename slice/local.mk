@@ -124,6 +124,8 @@ noinst_LTLIBRARIES += \
 	%D%/magazine/magazine.c \
 	%D%/magazine/magazine.h \
 	%D%/magazine/parked.c \
+	%D%/magazine/quarantine.c \
+	%D%/magazine/quarantine.h \
 	%D%/magazine/record-registry.h \
 	%D%/magazine/record-stats.c \
 	%D%/magazine/record-detach.c \

@@ -13,6 +13,7 @@
 
 #include "checking.h"
 #include "slab/chunk.h"
+#include "magazine/quarantine.h"
 #include "magazine/record.h"
 #include "base/check.h"
 #include "base/errors.h"
@@ -108,19 +109,13 @@ class_for (CheckingMode mode, const ThreadRecord *record, size_t size)
   return record->fast.class_table[chunk_size_for (mode, size)] / 2;
 }
 
-/* Puts a chunk into the quarantine and returns the oldest one there; NULL:
- * there was none. */
-static inline void *
-quarantine_exchange (CheckingMode mode, ClassCache *cache, void *chunk)
+/* The number of freed chunks of a class that wait in each thread; 0: none. */
+static inline unsigned
+quarantine_of (CheckingMode mode)
 {
-  unsigned n = mode == CHECKING_DEBUG ? QUARANTINE_DEBUG : QUARANTINE_HARDENED;
-  unsigned at = cache->quarantine_next;
-  void *oldest = cache->quarantine[at];
-
-  assert_here (at < n);
-  cache->quarantine[at] = chunk;
-  cache->quarantine_next = (uint16_t) ((at + 1) % n);
-  return oldest;
+  return mode >= CHECKING_DEBUG      ? QUARANTINE_DEBUG
+         : mode == CHECKING_HARDENED ? QUARANTINE_HARDENED
+                                     : 0;
 }
 
 /* In hardened and debug each record notes whether its thread is in a call.  A

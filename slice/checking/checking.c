@@ -59,9 +59,7 @@ sli_checking_begin (const CheckingFallback *fallback)
 COMMON_TEXT unsigned
 sli_checking_quarantine_chunks (CheckingMode mode)
 {
-  return mode >= CHECKING_DEBUG      ? QUARANTINE_DEBUG
-         : mode == CHECKING_HARDENED ? QUARANTINE_HARDENED
-                                     : 0;
+  return quarantine_of (mode);
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -166,7 +164,7 @@ push_round (CheckingMode mode, ThreadRecord *record, unsigned class_index,
           sli_magazine_free_late (class_index, chunk);
           return;
         }
-      chunk = quarantine_exchange (mode, cache, chunk);
+      chunk = quarantine_exchange (cache, quarantine_of (mode), chunk);
       if (UNLIKELY (chunk == NULL))
         return;
     }
@@ -378,7 +376,7 @@ free_quick_hardened (ThreadRecord *record, size_t size, char *block,
     return false;
   chunk_fill_inline (block, chunk_bytes, 0);
   STORE (tag, TAG_FREE);
-  oldest = quarantine_exchange (CHECKING_HARDENED, cache, block);
+  oldest = quarantine_exchange (cache, QUARANTINE_HARDENED, block);
   if (LIKELY (oldest != NULL))
     {
       void **pick = sli_record_pick (record, cache, ++top);

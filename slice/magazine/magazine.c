@@ -11,6 +11,7 @@
 
 #include "magazine.h"
 #include "adapt.h"
+#include "quarantine.h"
 #include "record.h"
 #include "slab/slab.h"
 #include "base/align.h"
@@ -38,7 +39,6 @@ static struct
   bool is_counting;
   bool picks_randomly;
   bool is_simple; /* neither of the two */
-  unsigned n_quarantine;
 } magazine_options;
 
 COMMON_TEXT void
@@ -54,18 +54,12 @@ sli_magazine_init (const MagazineOptions *options)
   magazine_options.picks_randomly = options->picks_randomly;
   magazine_options.is_simple
       = !options->counts_hits && !options->picks_randomly;
-  magazine_options.n_quarantine = options->n_quarantine;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
                   (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC)
                       / TICKS_PER_WORKING_SET);
+  sli_quarantine_init (options->n_quarantine);
   sli_record_init (options->is_inline, options->checks_reentry);
-}
-
-COMMON_TEXT unsigned
-sli_record_quarantine_chunks (void)
-{
-  return magazine_options.n_quarantine;
 }
 
 /* --- as time passes ------------------------------------------------------ */
@@ -77,7 +71,6 @@ COMMON_TEXT static void
 review_classes (ThreadRecord *record)
 {
   uint64_t now_msec = sli_os_clock_msec ();
-
   bool is_tick = now_msec - record->tick_msec >= magazine_options.tick_msec;
 
   if ((is_tick || record->n_consolidate > 0)
@@ -236,14 +229,72 @@ class_refill_slabs (ThreadRecord *record, unsigned class_index)
   return n > 0;
 }
 
+/* Both magazines are empty: exchanges the smaller one for a full one of the
+ * depot; NULL: the depot has none. */
+static Magazine *
+class_exchange_empty (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  Magazine *magazine, *empty;
+  bool contended;
+
+  if (cache->previous != NULL
+      && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
+    class_swap (record, class_index);
+  empty = cache->previous;
+  STORE (&cache->previous, NULL); /* it may be freed */
+  assert_here (empty == NULL || empty->n_rounds == 0);
+  magazine = sli_depot_pop (class_index, empty, &contended);
+  if (magazine == NULL)
+    STORE (&cache->previous, empty);
+  sli_adapt_count_trip (record, class_index, contended, false);
+  return magazine;
+}
+
+/* Moves the rounds of a magazine into the loaded one, which is empty and
+ * larger. */
+static void
+cache_move_rounds (ClassCache *cache, Magazine *magazine)
+{
+  assert_here (cache->loaded->n_rounds == 0);
+  memcpy (&cache->loaded->slots[1], &magazine->slots[1],
+          magazine->n_rounds * sizeof magazine->slots[0]);
+  cache->loaded->n_rounds = magazine->n_rounds;
+  cache->previous = NULL;
+  sli_depot_end_magazine (magazine);
+}
+
+/* Loads a full magazine from the depot, in place of an empty one. */
+static void
+class_load_full (ThreadRecord *record, unsigned class_index,
+                 Magazine *magazine)
+{
+  ClassCache *cache = &record->caches[class_index];
+
+  assert_here (magazine_is_of (magazine, class_index)); /* D1 */
+  sli_adapt_fit (record, class_index, magazine);
+  sli_record_hide (record, class_index);
+  if (cache->loaded != NULL
+      && cache->loaded->n_rounds_max > magazine->n_rounds_max)
+    /* It is from before the magazines grew.  If its rounds stayed in it, small
+     * magazines would circulate without end. */
+    cache_move_rounds (cache, magazine);
+  else
+    {
+      cache->previous = cache->loaded;
+      cache->loaded = magazine;
+    }
+  sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
+}
+
 /* Replaces the loaded magazine, which is empty, by the previous one, else by
  * one from the depot, else fills it from the slabs. */
 static bool
 class_refill (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
-  Magazine *magazine, *empty;
-  bool contended;
+  Magazine *magazine;
 
   assert_here (class_is_empty (record, class_index));
   if (cache->previous != NULL && cache->previous->n_rounds > 0)
@@ -256,41 +307,10 @@ class_refill (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
-  /* Both are empty: exchange the smaller one for a full one. */
-  if (cache->previous != NULL
-      && cache->previous->n_rounds_max > cache->loaded->n_rounds_max)
-    class_swap (record, class_index);
-  empty = cache->previous;
-  STORE (&cache->previous, NULL); /* it may be freed */
-  assert_here (empty == NULL || empty->n_rounds == 0);
-  magazine = sli_depot_pop (class_index, empty, &contended);
-  if (magazine == NULL)
-    STORE (&cache->previous, empty);
-  sli_adapt_count_trip (record, class_index, contended, false);
+  magazine = class_exchange_empty (record, class_index);
   if (magazine == NULL)
     return class_refill_slabs (record, class_index);
-  assert_here (magazine_is_of (magazine, class_index)); /* D1 */
-  sli_adapt_fit (record, class_index, magazine);
-  sli_record_hide (record, class_index);
-  if (cache->loaded != NULL
-      && cache->loaded->n_rounds_max > magazine->n_rounds_max)
-    {
-      /* It is from before the magazines grew.  Its rounds move into the larger
-       * one, or small ones would circulate without end. */
-      assert_here (cache->loaded->n_rounds == 0);
-      memcpy (&cache->loaded->slots[1], &magazine->slots[1],
-              magazine->n_rounds * sizeof magazine->slots[0]);
-      cache->loaded->n_rounds = magazine->n_rounds;
-      cache->previous = NULL;
-      sli_depot_end_magazine (magazine);
-    }
-  else
-    {
-      cache->previous = cache->loaded;
-      cache->loaded = magazine;
-    }
-  sli_record_show (record, class_index);
-  assert_slow (sli_record_is_right (record, class_index));
+  class_load_full (record, class_index, magazine);
   return true;
 }
 
@@ -357,15 +377,66 @@ sli_magazine_alloc (unsigned class_index)
 
 /* --- freeing ------------------------------------------------------------- */
 
+/* Pushes the previous magazine, which is full, to the depot, if there is one.
+ * *exchange: what comes back. */
+static void
+class_push_previous (ThreadRecord *record, unsigned class_index,
+                     DepotExchange *exchange)
+{
+  ClassCache *cache = &record->caches[class_index];
+  unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
+  Magazine *full = cache->previous;
+
+  *exchange = (DepotExchange){ 0 };
+  if (full == NULL)
+    return;
+  assert_here (magazine_is_of (full, class_index)
+               && full->n_rounds == full->n_rounds_max);
+  STORE (&cache->previous, NULL); /* others may free it from now on */
+  sli_depot_push (full, n_wanted, exchange);
+  sli_adapt_count_trip (record, class_index, exchange->contended,
+                        exchange->is_remote);
+  if (exchange->spare != NULL && exchange->empty == NULL
+      && exchange->spare->n_rounds_max >= n_wanted)
+    {
+      /* It serves again, which saves two trips to the metadata. */
+      exchange->empty = exchange->spare;
+      exchange->spare = NULL;
+      sli_depot_empty (exchange->empty);
+    }
+}
+
+/* The loaded magazine is full, and so is the previous one, if there is one:
+ * pushes the latter to the depot and loads an empty one.  False: no memory. */
+static bool
+class_exchange_full (ThreadRecord *record, unsigned class_index)
+{
+  ClassCache *cache = &record->caches[class_index];
+  DepotExchange exchange;
+
+  assert_here (LOAD (&record->fast.entries[class_index].top)
+               == LOAD (&record->fast.entries[class_index].end));
+  sli_record_hide (record, class_index);
+  class_push_previous (record, class_index, &exchange);
+  cache->previous = cache->loaded;
+  cache->loaded = exchange.empty != NULL
+                      ? exchange.empty
+                      : sli_depot_new_magazine (class_index, cache->size);
+  if (cache->loaded != NULL)
+    sli_adapt_fit (record, class_index, cache->loaded);
+  sli_record_show (record, class_index);
+  assert_slow (sli_record_is_right (record, class_index));
+  if (exchange.spare != NULL)
+    sli_depot_flush (exchange.spare);
+  return cache->loaded != NULL;
+}
+
 /* Replaces the loaded magazine, which is full, by the previous one; if that is
- * full too, pushes it to the depot and loads an empty one.  False: no
- * memory. */
+ * full, too, by an empty one.  False: no memory. */
 static bool
 class_unload (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
-  unsigned n_wanted = sli_depot_rounds (class_index, cache->size);
-  DepotExchange exchange = { 0 };
 
   if (cache->loaded == NULL)
     {
@@ -381,39 +452,7 @@ class_unload (ThreadRecord *record, unsigned class_index)
       class_swap (record, class_index);
       return true;
     }
-  assert_here (LOAD (&record->fast.entries[class_index].top)
-               == LOAD (&record->fast.entries[class_index].end));
-  sli_record_hide (record, class_index);
-  if (cache->previous != NULL)
-    {
-      Magazine *full = cache->previous;
-
-      assert_here (magazine_is_of (full, class_index)
-                   && full->n_rounds == full->n_rounds_max);
-      STORE (&cache->previous, NULL); /* others may free it from now on */
-      sli_depot_push (full, n_wanted, &exchange);
-      sli_adapt_count_trip (record, class_index, exchange.contended,
-                            exchange.is_remote);
-    }
-  if (exchange.spare != NULL && exchange.empty == NULL
-      && exchange.spare->n_rounds_max >= n_wanted)
-    {
-      /* It serves again, which saves two trips to the metadata. */
-      exchange.empty = exchange.spare;
-      exchange.spare = NULL;
-      sli_depot_empty (exchange.empty);
-    }
-  cache->previous = cache->loaded;
-  cache->loaded = exchange.empty != NULL
-                      ? exchange.empty
-                      : sli_depot_new_magazine (class_index, cache->size);
-  if (cache->loaded != NULL)
-    sli_adapt_fit (record, class_index, cache->loaded);
-  sli_record_show (record, class_index);
-  assert_slow (sli_record_is_right (record, class_index));
-  if (exchange.spare != NULL)
-    sli_depot_flush (exchange.spare);
-  return cache->loaded != NULL;
+  return class_exchange_full (record, class_index);
 }
 
 /* Returns true if this chunk was the last one freed here: it is freed
@@ -534,49 +573,6 @@ sli_magazine_free_as (unsigned class_index, void *chunk, const char *operation)
   record_end_call (record, n_trips_before);
   if (!is_in)
     free_to_slab (class_index, chunk, operation);
-}
-
-static void **
-class_quarantine (ClassCache *cache)
-{
-  if (cache->quarantine == NULL)
-    {
-      cache->quarantine = sli_depot_new_ring (magazine_options.n_quarantine);
-      cache->quarantine_next = 0;
-    }
-  return cache->quarantine;
-}
-
-void
-sli_magazine_free_late (unsigned class_index, void *chunk)
-{
-  ThreadRecord *record = sli_record_enter ();
-  bool is_in = false;
-
-  if (LIKELY (record != NULL) && magazine_options.n_quarantine != 0)
-    {
-      ClassCache *cache = &record->caches[class_index];
-      void **ring = class_quarantine (cache);
-
-      if (ring != NULL)
-        {
-          void *oldest = ring[cache->quarantine_next];
-
-          assert_here (cache->quarantine_next
-                       < magazine_options.n_quarantine);
-          ring[cache->quarantine_next] = chunk;
-          if (++cache->quarantine_next == magazine_options.n_quarantine)
-            cache->quarantine_next = 0;
-          chunk = oldest;
-        }
-    }
-  if (LIKELY (record != NULL))
-    {
-      is_in = chunk == NULL || sli_record_push (record, class_index, chunk);
-      sli_record_leave (record);
-    }
-  if (UNLIKELY (!is_in))
-    sli_magazine_free (class_index, chunk);
 }
 
 size_t

@@ -1,11 +1,11 @@
 /* record-detach.c - other threads' records: their inline code, their rounds
  *
- * A trimmer takes rounds from threads that run.  Each thread's pointer to its
- * magazines leads to the empty sentinel meanwhile, and the thread repairs its
- * record at its next slow call (record.c).
- *
  * Layer: magazine.  Lock: sli_registry.lock (rank 60).
  * Design: chapters 6 and 9.
+ *
+ * A trimmer frees rounds of threads that run.  Each thread's pointer to its
+ * magazines leads to the empty sentinel meanwhile, and the thread repairs its
+ * record at its next slow call (record.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -45,10 +45,10 @@ sli_magazine_show_inline (bool is_shown)
 
 /* --- detaching ----------------------------------------------------------- */
 
-/* Frees all rounds but the top one, which the owner's last inline call may be
- * about to return.  The slots keep their values. */
+/* Frees all rounds of a class but the top one, which the owner's last inline
+ * call may be about to return.  The slots keep their values. */
 static void
-class_add_rounds (ThreadRecord *record, unsigned class_index)
+class_free_rounds (ThreadRecord *record, unsigned class_index)
 {
   ClassCache *cache = &record->caches[class_index];
   Magazine *previous = cache->previous;
@@ -84,8 +84,8 @@ record_has_chunks (const ThreadRecord *record)
   return false;
 }
 
-/* Frees all rounds: the owner sleeps in a system call, so it is in no inline
- * call. */
+/* Frees all rounds of a record, the top ones, too: the owner sleeps in a
+ * system call, so it is in no inline call. */
 static void
 record_flush_asleep (ThreadRecord *record)
 {
@@ -99,11 +99,11 @@ record_flush_asleep (ThreadRecord *record)
       }
 }
 
-/* If the owner is in no slow path, nothing uses its magazines.  But an owner
- * that was in one when it was detached may have left it since, with its
- * entries back in place.  It is awake then and keeps its rounds. */
+/* Frees rounds of a record unless its owner is in a slow path and uses them.
+ * An owner that was in one when it was detached may have left it since, with
+ * its entries back in place.  Such an owner is awake, and keeps its rounds. */
 static void
-record_add_rounds (ThreadRecord *record)
+record_free_rounds (ThreadRecord *record)
 {
   if (record == self || LOAD_ACQUIRE (&record->is_busy)
       || LOAD (record->tls) != &sli_record_sentinel
@@ -113,7 +113,7 @@ record_add_rounds (ThreadRecord *record)
     record_flush_asleep (record);
   else
     for (unsigned i = 1; i < N_CLASSES; i++)
-      class_add_rounds (record, i);
+      class_free_rounds (record, i);
 }
 
 /* Between the two passes every thread passes a barrier.  After it, no thread
@@ -139,7 +139,7 @@ sli_magazine_detach_others (void)
   if (sli_os_barrier_all_threads ())
     LINK_EACH (link, &sli_registry.records)
     {
-      record_add_rounds (LINK_OWNER (link, ThreadRecord, link));
+      record_free_rounds (LINK_OWNER (link, ThreadRecord, link));
     }
   LINK_EACH (link, &sli_registry.records)
     {

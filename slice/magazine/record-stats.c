@@ -11,6 +11,7 @@
 #include "adapt.h"
 #include "magazine.h"
 #include "page/meta.h"
+#include "quarantine.h"
 #include "record.h"
 #include "record-registry.h"
 #include "base/align.h"
@@ -75,9 +76,8 @@ quarantine_count (const ClassCache *cache)
 {
   void *const *ring = LOAD (&cache->quarantine);
 
-  return ring != NULL
-             ? rounds_count_chunks (ring, sli_record_quarantine_chunks ())
-             : 0;
+  return ring != NULL ? rounds_count_chunks (ring, sli_quarantine_chunks ())
+                      : 0;
 }
 
 READS_RACILY void
@@ -232,8 +232,7 @@ class_each (const ThreadRecord *record, unsigned class_index,
                      rounds_believable (previous, class_index)),
            data);
   if (cache->quarantine != NULL)
-    visit (class_index, cache->quarantine, sli_record_quarantine_chunks (),
-           data);
+    visit (class_index, cache->quarantine, sli_quarantine_chunks (), data);
 }
 
 static void

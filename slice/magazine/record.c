@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "magazine.h"
+#include "quarantine.h"
 #include "record.h"
 #include "record-registry.h"
 #include "page/meta.h"
@@ -246,7 +247,7 @@ sli_record_begin (void)
 /* A trimmer holds the record, or has held it.  Either way the owner leaves the
  * record and waits for the trimmer's lock. */
 void
-sli_record_sort_out (ThreadRecord *record)
+sli_record_await_trimmer (ThreadRecord *record)
 {
   assert_here (LOAD (&record->is_busy) && record == self);
   STORE_RELEASE (&record->is_busy, false);
@@ -283,34 +284,6 @@ magazine_flush (Magazine *magazine, FlushKind kind)
     sli_depot_flush (exchange.spare);
 }
 
-/* The ring itself stays as long as its thread: statistics read it without a
- * lock, and a long one is a mapping of its own. */
-static void
-quarantine_flush (ClassCache *cache, unsigned class_index)
-{
-  unsigned n = sli_record_quarantine_chunks ();
-
-  if (cache->quarantine == NULL)
-    return;
-  assert_here (cache->quarantine_next < n);
-  /* It is filled from the start, and most short threads fill a small part. */
-  if (cache->quarantine[cache->quarantine_next] == NULL)
-    n = cache->quarantine_next;
-  sli_slab_free (class_index, n, cache->quarantine, "flush");
-  for (unsigned i = 0; i < n; i++)
-    STORE (&cache->quarantine[i], NULL);
-  cache->quarantine_next = 0;
-}
-
-/* Called only when no other thread can find the record. */
-static void
-quarantine_end (ClassCache *cache)
-{
-  if (cache->quarantine != NULL)
-    sli_depot_end_ring (cache->quarantine, sli_record_quarantine_chunks ());
-  cache->quarantine = NULL;
-}
-
 COMMON_TEXT void
 sli_record_flush_class (ThreadRecord *record, unsigned class_index,
                         FlushKind kind)
@@ -325,7 +298,7 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   sli_record_show (record, class_index);
   magazine_flush (loaded, kind);
   magazine_flush (previous, kind);
-  quarantine_flush (cache, class_index);
+  sli_quarantine_flush (cache, class_index);
   assert_here (cache->loaded == NULL && cache->previous == NULL);
   assert_slow (sli_record_is_right (record, class_index));
 }
@@ -353,7 +326,7 @@ sli_record_end (ThreadRecord *record, FlushKind kind)
       {
         sli_record_reattach_class (record, i);
         sli_record_flush_class (record, i, kind);
-        quarantine_end (&record->caches[i]);
+        sli_quarantine_end (&record->caches[i]);
       }
   sli_meta_free (record, sizeof *record);
 }

@@ -109,7 +109,7 @@ void sli_record_init (bool is_inline, bool checks_reentry);
 /* The slow parts of sli_record_enter(): make the record; wait for a trimmer
  * and close the gaps it left. */
 ThreadRecord *sli_record_begin (void);
-void sli_record_sort_out (ThreadRecord *record);
+void sli_record_await_trimmer (ThreadRecord *record);
 /* operation: the function that was called; NULL: a slow path of any
  * function. */
 _Noreturn void sli_record_report_reentry (const char *operation);
@@ -132,7 +132,7 @@ sli_record_enter (void)
   __atomic_signal_fence (__ATOMIC_SEQ_CST);
   SCHEDULE_POINT ("record entered");
   if (UNLIKELY (LOAD_ACQUIRE (&record->attention) != 0))
-    sli_record_sort_out (record);
+    sli_record_await_trimmer (record);
   return record;
 }
 
@@ -223,9 +223,6 @@ void sli_record_hide (ThreadRecord *record, unsigned class_index);
 /* The bytes that one thread's magazines may hold: the more threads, the
  * fewer. */
 size_t sli_record_bytes_max (void);
-
-/* The number of freed chunks of a class that wait in a thread; 0: none. */
-unsigned sli_record_quarantine_chunks (void);
 
 /* Where a flush puts magazines. */
 typedef enum

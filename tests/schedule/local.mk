@@ -44,6 +44,7 @@ scheduled_sources = \
 	slice/page/page-stats.c \
 	slice/page/page-trim.c \
 	slice/magazine/parked.c \
+	slice/magazine/quarantine.c \
 	slice/magazine/record-detach.c \
 	slice/magazine/record.c \
 	slice/magazine/record-stats.c \
