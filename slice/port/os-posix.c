@@ -261,10 +261,12 @@ sli_os_malloc (size_t bytes, bool zero)
 
 /* With 32 bits realloc() is not used: it could move the block to a multiple of
  * 8, and if there were no memory then, the old block would be gone.  malloc
- * aligns to 8 on ARM, and under valgrind on i386. */
+ * aligns to 8 on ARM, and under valgrind on i386.  A block that shrinks stays
+ * where it is if there is no memory for another. */
 CONTEXT_TEXT void *
 sli_os_realloc (void *block, size_t old_bytes, size_t bytes)
 {
+  int error = errno;
   void *moved;
 
   if (sizeof (void *) > 4)
@@ -274,6 +276,11 @@ sli_os_realloc (void *block, size_t old_bytes, size_t bytes)
     {
       memcpy (moved, block, old_bytes < bytes ? old_bytes : bytes);
       free (block);
+    }
+  else if (bytes <= old_bytes)
+    {
+      errno = error;
+      moved = block;
     }
   return moved;
 }
