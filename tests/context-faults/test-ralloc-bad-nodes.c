@@ -599,6 +599,18 @@ number_expected (const Function *function, Kind kind)
   return is_malloc && kinds[kind].is_forgotten ? 201 : kinds[kind].number;
 }
 
+static bool
+is_expected (const Function *function, Kind kind, int number)
+{
+  int expected = number_expected (function, kind);
+
+  /* With 32 bits it depends on the mode's headers what lies in front of an
+   * object, and whether that looks like the header of a linear context. */
+  if (sizeof (void *) == 4 && function->is_case && expected <= 202)
+    return number == 200 || number == 202;
+  return number == expected;
+}
+
 /* In a process of its own: every kind from *kind on, until one goes wrong. */
 static void
 try_kinds (unsigned i, Kind from)
@@ -640,7 +652,7 @@ try_function (unsigned i)
       g_assert_cmpint (waitpid (child, &status, 0), ==, child);
       for (kind = from; kind < N_KINDS; kind++)
         if (is_tried (&functions[i], kind)
-            && results[i][kind] != number_expected (&functions[i], kind))
+            && !is_expected (&functions[i], kind, results[i][kind]))
           break;
       if (kind < N_KINDS)
         {

@@ -758,8 +758,12 @@ static const Misuse misuses[]
           "*freeing*error 209*ralloc_size*", false },
         { "second-thread-steals", second_thread_steals,
           "*freeing*error 209*ralloc_steal*", false },
+        /* With 32 bits one of the threads may have freed the tree (see
+         * wait_for_second_thread), and the next one finds it freed: 201. */
         { "second-thread-frees", second_thread_frees,
-          "*freeing*error 209*ralloc_free*", false },
+          sizeof (void *) > 4 ? "*freeing*error 209*ralloc_free*"
+                              : "*freeing*error 20?: *ralloc_free*",
+          false },
         { "second-thread-frees-children", second_thread_frees_children,
           "*freeing*error 209*ralloc_free_children*", false },
         { "second-thread-adopts", second_thread_adopts,

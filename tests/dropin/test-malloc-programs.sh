@@ -268,7 +268,7 @@ int main ()
   std::vector<std::string> strings;
   for (int i = 0; i < 10000; i++)
     strings.push_back (std::to_string (i) + std::string (i % 100, '.'));
-  volatile std::size_t much = SIZE_MAX / 2;
+  volatile std::size_t much = SIZE_MAX / 4 * 3; // more than PTRDIFF_MAX
   if (::operator new (much, std::nothrow) != nullptr)
     return 2;
   std::set_new_handler (handler);

@@ -1027,7 +1027,7 @@ use_repeating_source (void)
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < sli_page_granule_bytes (); j += 512)
       g_assert_cmpint (runs[i][j], ==, (int) i + 1);
-  again_offset = EXTENT_BYTES + MIB (8); /* memory of its own */
+  again_offset = 2 * EXTENT_BYTES; /* memory of its own */
   g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
 }
 

@@ -7,7 +7,8 @@
 #   sh        is run, in the order of the chapter, in one folder that has the
 #             chapter's programs under the names that their first lines say
 #   output    is what the program or the commands right above print; addresses
-#             and numbers of threads may differ
+#             and numbers of threads may differ, and with 32 bits how much a
+#             context holds
 #
 # Every name of a function, type or constant of slice's is one of the headers
 # or manuals.  (Links are looked at by check-docs.sh.)
@@ -111,8 +112,13 @@ program ()
 # without the shell's own word of a program that was ended
 same ()
 {
-  sed -E '/^Aborted/d; s/0x[0-9a-f]+/0xADDRESS/g; s/thread [0-9]+/thread N/g'
+  sed -E "/^Aborted/d; s/0x[0-9a-f]+/0xADDRESS/g; s/thread [0-9]+/thread N/g
+          $same_sizes"
 }
+same_sizes=
+if test "$(echo __SIZEOF_POINTER__ | $CC -E -P -)" = 4; then
+  same_sizes='s/[0-9]+ bytes held/N bytes held/g'
+fi
 
 # compared EXPECTED SAID: how they differ
 compared ()
