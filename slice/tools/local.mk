@@ -186,6 +186,9 @@ CLEANFILES += %D%/trace/report/page-files.c
 	%D%/trace/record/record-chunks.c \
 	%D%/trace/record/record-log.c \
 	%D%/trace/record/record-reserve.c \
+	%D%/trace/record/record-sample.c \
+	%D%/trace/record/record-sample.h \
+	%D%/trace/record/sample-gap.h \
 	%D%/trace/record/record-spool.c \
 	%D%/trace/record/record-spool.h \
 	%D%/trace/record/record-modules.c \

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 
 trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patterns \
-	%D%/test-resample %D%/test-trace-file
+	%D%/test-resample %D%/test-sample-gap %D%/test-trace-file
 %C%_test_advice_file_SOURCES = %D%/test-advice-file.c \
 	slice/dropin/advice/sites/advice-file.c
 %C%_test_advice_file_LDADD = $(GLIB_LIBS)
@@ -18,6 +18,8 @@ trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patter
 %C%_test_patterns_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 %C%_test_resample_SOURCES = %D%/test-resample.c
 %C%_test_resample_LDADD = slice/tools/libtrace.la $(GLIB_LIBS) -lm
+%C%_test_sample_gap_SOURCES = %D%/test-sample-gap.c
+%C%_test_sample_gap_LDADD = $(GLIB_LIBS) -lm
 %C%_test_trace_file_SOURCES = %D%/test-trace-file.c %D%/make-trace.c \
 	%D%/make-trace.h
 %C%_test_trace_file_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
@@ -31,7 +33,7 @@ trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patter
 # The first tier tells whether programs are recorded and judged rightly; what is
 # made of that, and every option, is for the second.
 trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-predict.sh \
-	%D%/test-record.sh %D%/test-report.sh
+	%D%/test-record.sh %D%/test-report.sh %D%/test-sample.sh
 trace_slow_scripts = %D%/test-apply.sh %D%/test-headers.sh \
 	%D%/test-limits.sh %D%/test-options.sh %D%/test-pins.sh \
 	%D%/test-trace-tool.sh
@@ -41,6 +43,7 @@ needs_%C%_test_limits = %D%/json-get
 needs_%C%_test_options = %D%/json-get
 needs_%C%_test_pins = %D%/check-schema %D%/json-get
 needs_%C%_test_record = %D%/json-get
+needs_%C%_test_sample = %D%/json-get
 needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
 EXTRA_DIST += \
 	$(trace_scripts) \
@@ -76,6 +79,7 @@ EXTRA_DIST += \
 	%D%/clients/race.c \
 	%D%/clients/random.h \
 	%D%/clients/ring-malloc.c \
+	%D%/clients/sampled.c \
 	%D%/clients/signals.c \
 	%D%/clients/slices.c \
 	%D%/clients/static.c \

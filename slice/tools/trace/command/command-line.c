@@ -49,7 +49,13 @@ number_refuse (struct argp_state *state, const ToolOption *option,
   const char *kind
       = option->kind == OPTION_COUNT ? "a whole number" : "a number";
   char range[64];
-  if (isfinite (option->high))
+  if (option->kind == OPTION_SIZE)
+    {
+      kind = "a size in bytes";
+      snprintf (range, sizeof range, "from %.0f to %.0fM, such as 512K",
+                option->low, option->high / (1 << 20));
+    }
+  else if (isfinite (option->high))
     snprintf (range, sizeof range, "from %.15g to %.15g", option->low,
               option->high);
   else
@@ -82,6 +88,33 @@ number_read (struct argp_state *state, const ToolOption *option,
   return value;
 }
 
+/* Reads a whole number of bytes with a unit, as in SLICE_OPTIONS. */
+static uint32_t
+size_read (struct argp_state *state, const ToolOption *option,
+           const char *text)
+{
+  static const struct
+  {
+    const char *name;
+    double bytes;
+  } units[] = { { "", 1 },         { "B", 1 },         { "K", 1 << 10 },
+                { "k", 1 << 10 },  { "KiB", 1 << 10 }, { "M", 1 << 20 },
+                { "MiB", 1 << 20 }, { "G", 1 << 30 },  { "GiB", 1 << 30 } };
+  char *end = NULL;
+  errno = 0;
+  double value
+      = isdigit ((unsigned char)text[0]) ? (double)strtoull (text, &end, 10)
+                                         : -1;
+  for (size_t i = 0; end != NULL && i < sizeof units / sizeof *units; i++)
+    if (strcmp (end, units[i].name) == 0)
+      {
+        value *= units[i].bytes;
+        if (errno == 0 && value >= option->low && value <= option->high)
+          return (uint32_t)value;
+      }
+  number_refuse (state, option, text);
+}
+
 static void
 option_take (struct argp_state *state, const ToolOption *option, char *text)
 {
@@ -100,6 +133,9 @@ option_take (struct argp_state *state, const ToolOption *option, char *text)
       break;
     case OPTION_COUNT:
       *(uint32_t *)option->into = (uint32_t)number_read (state, option, text);
+      break;
+    case OPTION_SIZE:
+      *(uint32_t *)option->into = size_read (state, option, text);
       break;
     case OPTION_REAL:
       *(double *)option->into = number_read (state, option, text);

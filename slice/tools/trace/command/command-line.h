@@ -26,6 +26,7 @@ typedef enum
   OPTION_OUTPUT, /* the same: a file that is written, "-" or NULL */
   OPTION_TEXTS, /* into a TextList: may be repeated */
   OPTION_COUNT, /* into a uint32_t, from low to high */
+  OPTION_SIZE,  /* the same in bytes, perhaps with K, M or G */
   OPTION_REAL   /* into a double, from low to high */
 } OptionKind;
 

@@ -26,6 +26,7 @@
 #define TRACE_MAGIC "SLTRACE\n" /* 8 bytes, no terminator */
 #define TRACE_TRAILER_MAGIC "SLTREND\n"
 #define TRACE_VERSION 2u
+#define TRACE_VERSION_SAMPLED 3u /* the same, of some blocks only */
 #define TRACE_VERSION_FIRST 1u /* that is read: it has fewer operations */
 #define TRACE_BYTE_ORDER 0x01020304u  /* differs on machines of the other
                                          order */
@@ -79,7 +80,7 @@ typedef enum
   TRACE_OP_SCOPE_BEGIN = 48, /* address: the string's id */
   TRACE_OP_SCOPE_END,
   TRACE_OP_MARK,
-  TRACE_OP_TIME, /* raw only: address is the tick counter */
+  TRACE_OP_TIME, /* raw only: address is the ticks since the chunk's base */
   TRACE_OP_BIG,  /* raw only: high half of the next event's size */
   TRACE_N_OPS
 } TraceOp;
@@ -126,12 +127,17 @@ typedef struct
   uint32_t flags; /* TRACE_FLAG_* */
   uint32_t stack_depth;
   uint32_t free_depth;
-  uint32_t empty_cost; /* ticks of an empty measurement; timed runs */
+  union
+  {
+    uint32_t empty_cost;   /* ticks of an empty measurement; timed runs */
+    uint32_t sample_bytes; /* mean gap between samples; sampled runs */
+  };
 } TraceFileHead;
 
 #define TRACE_FLAG_TIMED 1u  /* events carry the cost of the real call */
 #define TRACE_FLAG_CHILD 2u  /* a forked child's trace */
 #define TRACE_FLAG_SLICES 4u /* libslice's calls are in it, if it made any */
+#define TRACE_FLAG_SAMPLED 8u /* of version 3: some blocks and their frees */
 
 typedef enum
 {

@@ -190,9 +190,16 @@ head_check (TraceReader *reader, const char *path, char *error)
     snprintf (error, 512, "%s: written on a machine of the other byte order",
               path);
   else if (head->version < TRACE_VERSION_FIRST
-           || head->version > TRACE_VERSION)
+           || head->version > TRACE_VERSION_SAMPLED)
     snprintf (error, 512, "%s: version %u, this program reads %u", path,
-              head->version, TRACE_VERSION);
+              head->version, TRACE_VERSION_SAMPLED);
+  else if ((head->version == TRACE_VERSION_SAMPLED)
+               != ((head->flags & TRACE_FLAG_SAMPLED) != 0)
+           || (head->version == TRACE_VERSION_SAMPLED
+               && head->sample_bytes == 0))
+    snprintf (error, 512, "%s: its head is damaged: version %u, flags %u, "
+              "%u bytes between samples", path, head->version, head->flags,
+              head->sample_bytes);
   else
     return true;
   return false;
@@ -200,6 +207,18 @@ head_check (TraceReader *reader, const char *path, char *error)
 
 TraceReader *
 sli_trace_open (const char *path, char *error)
+{
+  TraceReader *reader = sli_trace_open_any (path, error);
+  if (reader == NULL || !trace_is_sampled (reader))
+    return reader;
+  snprintf (error, 512, "%s: sampled (record --sample): this needs a trace "
+            "with every event", path);
+  sli_trace_close (reader);
+  return NULL;
+}
+
+TraceReader *
+sli_trace_open_any (const char *path, char *error)
 {
   TraceReader *reader = sli_tool_zero (sizeof *reader);
   reader->path = path;

@@ -61,8 +61,11 @@ typedef struct
   bool is_reading;
 } TraceReader;
 
-/* NULL, with one line in error (of at least 512 bytes), if it is no trace. */
+/* NULL, with one line in error (of at least 512 bytes), if it is no trace, or a
+ * sampled one, which lacks most blocks. */
 TraceReader *sli_trace_open (const char *path, char *error);
+/* The same, but a sampled trace is opened, too. */
+TraceReader *sli_trace_open_any (const char *path, char *error);
 void sli_trace_close (TraceReader *reader);
 /* Starts reading again. */
 void sli_trace_rewind (TraceReader *reader);
@@ -71,6 +74,12 @@ void sli_trace_rewind (TraceReader *reader);
 bool sli_trace_is_whole (TraceReader *reader);
 /* The next event in the order of time; false at the end. */
 bool sli_trace_next (TraceReader *reader, TraceEvent *event);
+static inline bool
+trace_is_sampled (const TraceReader *reader)
+{
+  return (reader->head.flags & TRACE_FLAG_SAMPLED) != 0;
+}
+
 /* "libunwind", "libgcc"; "unknown" if the file is cut. */
 const char *sli_trace_unwinder (const TraceReader *reader);
 /* The position of the reading, in bytes of the file. */

@@ -106,7 +106,8 @@ sli_trace_create (const char *path, const TraceFileHead *head)
   writer->zstd = ZSTD_createCCtx ();
   TraceFileHead full = *head;
   memcpy (full.magic, TRACE_MAGIC, sizeof full.magic);
-  full.version = TRACE_VERSION;
+  full.version = head->flags & TRACE_FLAG_SAMPLED ? TRACE_VERSION_SAMPLED
+                                                  : TRACE_VERSION;
   full.byte_order = TRACE_BYTE_ORDER;
   writer->head_hash = sli_trace_head_hash (&full);
   write_bytes (writer, &full, sizeof full);

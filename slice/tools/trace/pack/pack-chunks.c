@@ -93,6 +93,11 @@ chunk_events (const RawChunk *chunk, TraceEvent *events)
           high = (uint64_t)raw->size << 32;
           continue;
         }
+      if (op == TRACE_OP_TIME)
+        {
+          base = chunk->head.base_ticks + (raw->address_op >> 8);
+          continue;
+        }
       /* a realloc that failed: nothing was freed or allocated */
       if (op == TRACE_OP_REALLOC_KEPT && n_out > 0
           && events[n_out - 1].op == TRACE_OP_REALLOC_FREE

@@ -111,8 +111,9 @@ writer_open (Packer *packer, Process *process)
           .flags = head->flags,
           .stack_depth = head->stack_depth,
           .free_depth = head->free_depth,
-          .empty_cost
-          = head->flags & TRACE_FLAG_TIMED ? sli_pack_empty_cost () : 0 };
+          .sample_bytes = head->sample_bytes };
+  if (head->flags & TRACE_FLAG_TIMED)
+    file.empty_cost = sli_pack_empty_cost ();
   process->writer = sli_trace_create (path, &file);
   if (process->writer == NULL)
     {

@@ -90,6 +90,7 @@ typedef struct
   uint64_t start_unix_nsec;
   uint32_t stack_depth;
   uint32_t free_depth;
+  uint32_t sample_bytes; /* mean gap between samples; 0: all is recorded */
   _Atomic uint32_t n_chunks; /* that have ever been taken */
   _Atomic uint32_t n_threads;
   _Atomic uint32_t n_nodes;
@@ -131,7 +132,7 @@ typedef struct
 
 /* The environment variables that set the recorder's task. */
 #define SPOOL_ENV "SLICE_TRACE_SPOOL"          /* the directory */
-#define SPOOL_ENV_OPTIONS "SLICE_TRACE_RECORD" /* depth=N,free=N,timed,... */
+#define SPOOL_ENV_OPTIONS "SLICE_TRACE_RECORD" /* depth=N,timed,... */
 
 static inline uint64_t
 ticks_now (void)

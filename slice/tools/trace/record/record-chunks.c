@@ -12,10 +12,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* An event may need a time base and the high half of a size before it. */
+#define EVENT_SLOTS_MAX 3
+
 /* A thread waits for the packer if there are this many unpacked chunks of 1.5
  * MiB each, but only for this long; then it takes more memory. */
 #define WAIT_CHUNKS 192
 #define WAIT_MSEC_MAX 2000
+/* A chunk of rare samples is given back at the first event after so many ticks,
+ * some 100 s, so that the trace has them if the launcher is killed. */
+#define CHUNK_TICKS_MAX (UINT64_C (64) << 32)
 
 static _Atomic uint32_t *
 chunk_states (void)
@@ -108,12 +114,13 @@ chunk_grow (RecordThread *self)
 {
   uint64_t begin = 0;
   if (self->capacity > 0)
-    begin = sizeof (RawChunkHead) + (self->capacity + 2) * sizeof (RawEvent);
+    begin = sizeof (RawChunkHead)
+            + (self->capacity + EVENT_SLOTS_MAX) * sizeof (RawEvent);
   begin = (begin + RESERVE_STEP - 1) & ~(RESERVE_STEP - 1);
   uint64_t end = begin + RESERVE_STEP;
   if (end > SPOOL_CHUNK_BYTES)
     end = SPOOL_CHUNK_BYTES;
-  if (self->capacity >= TRACE_BLOCK_EVENTS - 2
+  if (self->capacity >= TRACE_BLOCK_EVENTS - EVENT_SLOTS_MAX
       || !sli_spool_reserve (
           SPOOL_CHUNKS_OFFSET + self->chunk_index * SPOOL_CHUNK_BYTES + begin,
           end - begin))
@@ -121,7 +128,7 @@ chunk_grow (RecordThread *self)
   uint64_t n = (end - sizeof (RawChunkHead)) / sizeof (RawEvent);
   if (n > TRACE_BLOCK_EVENTS)
     n = TRACE_BLOCK_EVENTS;
-  self->capacity = (uint32_t) n - 2; /* an event may take two slots */
+  self->capacity = (uint32_t) n - EVENT_SLOTS_MAX;
   return true;
 }
 
@@ -142,7 +149,7 @@ chunk_take (RecordThread *self, uint64_t now)
   self->epoch = sli_record.epoch;
   self->n_events = 0;
   self->chunk_index = index;
-  chunk->head.base_ticks = now;
+  chunk->head.base_ticks = self->base_ticks = now;
   chunk->head.thread = self->thread;
   chunk->head.tid = (uint32_t)syscall (SYS_gettid);
   chunk->head.many_threads = !__libc_single_threaded;
@@ -155,8 +162,20 @@ chunk_take (RecordThread *self, uint64_t now)
   return true;
 }
 
+/* Starts a new time base in the chunk, by an event of its own. */
+static void
+base_move (RecordThread *self, uint64_t now)
+{
+  RawChunk *chunk = self->chunk;
+  chunk->events[self->n_events++]
+      = (RawEvent){ .address_op = (now - chunk->head.base_ticks) << 8
+                                  | TRACE_OP_TIME };
+  self->base_ticks = now;
+}
+
 /* The slot of the thread's next event.  After a long pause, or when a second
- * thread starts, starts a new chunk or a new time base. */
+ * thread starts, starts a new chunk; in a sampled recording, where pauses are
+ * usual, a new time base. */
 RawEvent *
 sli_spool_next_event (RecordThread *self, uint64_t now)
 {
@@ -173,10 +192,13 @@ sli_spool_next_event (RecordThread *self, uint64_t now)
         return NULL;
       chunk = self->chunk;
     }
-  uint64_t ticks = now - chunk->head.base_ticks;
+  uint64_t ticks = now - self->base_ticks;
   if (UNLIKELY (ticks > UINT32_MAX))
     {
-      if (!chunk_take (self, now))
+      if (sli_record.sample_bytes != 0
+          && now - chunk->head.base_ticks < CHUNK_TICKS_MAX)
+        base_move (self, now);
+      else if (!chunk_take (self, now))
         return NULL;
       chunk = self->chunk;
       ticks = 0;

@@ -4,7 +4,7 @@
  * runtime's.  It only marks the thread, so that the malloc or free inside is
  * recorded as this operator.  If there was none (an operator with a pool of
  * its own), it removes the mark, and inner calls, if any, were recorded as
- * they are.
+ * they are.  What a sampled recording leaves out needs no mark.
  *
  * Compiled with -fexceptions: std::bad_alloc passes through here, and takes
  * the mark with it.
@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "record.h"
+#include "record-sample.h"
 #include <stdlib.h>
 
 #define NEW_NAMES(word)                                                       \
@@ -54,7 +54,7 @@ static void *next_new[2][N_NEW];
 static void *next_delete[2][N_DELETE];
 
 /* Two threads may look up a function at once, with the same result. */
-static void *
+static inline void *
 next_of (void **place, const char *name)
 {
   void *found = __atomic_load_n (place, __ATOMIC_RELAXED);
@@ -88,13 +88,23 @@ tag_clear (const bool *outermost)
  const bool outermost __attribute__ ((cleanup (tag_clear), unused))           \
  = tag_set (op)
 
-static void *
-new_plain (int array, int kind, unsigned op, size_t size)
+typedef void *NewPlain (size_t);
+typedef void Delete (void *, size_t, size_t);
+
+static __attribute__ ((noinline)) void *
+new_tagged (NewPlain *call, unsigned op, size_t size)
 {
-  void *(*call) (size_t)
-      = next_of (&next_new[array][kind], new_names[array][kind]);
   TAGGED (op);
   return call == NULL ? malloc (size) : call (size);
+}
+
+static inline void *
+new_plain (int array, int kind, unsigned op, size_t size)
+{
+  NewPlain *call = next_of (&next_new[array][kind], new_names[array][kind]);
+  return sample_is_beyond (&sli_record_self, size) && call != NULL
+             ? call (size)
+             : new_tagged (call, op, size);
 }
 
 static void *
@@ -102,6 +112,8 @@ new_with (int array, int kind, unsigned op, size_t size, size_t argument)
 {
   void *(*call) (size_t, size_t)
       = next_of (&next_new[array][kind], new_names[array][kind]);
+  if (sample_is_beyond (&sli_record_self, size) && call != NULL)
+    return call (size, argument);
   TAGGED (op);
   if (call != NULL)
     return call (size, argument);
@@ -176,16 +188,25 @@ _ZnamSt11align_val_tRKSt9nothrow_t (size_t size, size_t alignment,
 /* --- delete: the arguments after the block are passed on as they came -----
  */
 
-static void
-delete_with (int array, int kind, unsigned op, void *block, size_t a, size_t b)
+static __attribute__ ((noinline)) void
+delete_tagged (Delete *call, unsigned op, void *block, size_t a, size_t b)
 {
-  void (*call) (void *, size_t, size_t)
-      = next_of (&next_delete[array][kind], delete_names[array][kind]);
   TAGGED (op);
   if (call != NULL)
     call (block, a, b);
   else
     free (block);
+}
+
+static inline void
+delete_with (int array, int kind, unsigned op, void *block, size_t a, size_t b)
+{
+  Delete *call
+      = next_of (&next_delete[array][kind], delete_names[array][kind]);
+  if (sample_is_no_block (block) && call != NULL)
+    call (block, a, b);
+  else
+    delete_tagged (call, op, block, a, b);
 }
 
 RECORD_API void

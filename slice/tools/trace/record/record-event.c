@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "record.h"
+#include "record-sample.h"
 #include <errno.h>
 #include <sys/single_threaded.h>
 
@@ -153,7 +153,10 @@ sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
       backing_count ();
       return;
     }
-  if (UNLIKELY (self->setup) && block != NULL)
+  bool sampled = sli_record.sample_bytes != 0;
+  if (sampled && !sli_sample_take (self, size))
+    return;
+  if (UNLIKELY (self->setup) && block != NULL && !sampled)
     own_note (block);
   if (!sli_record_enter (self))
     return;
@@ -169,25 +172,38 @@ sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
     {
       uint64_t now = time_after ();
       uint32_t node = sli_stack_node (self, sli_record.stack_depth);
-      if (LIKELY (node != SLI_STACK_INTERNAL))
+      if (UNLIKELY (node == SLI_STACK_INTERNAL))
+        ;
+      else if (sampled && !sli_sample_remember (block))
+        atomic_fetch_add (&sli_record.head->n_dropped_full, 1);
+      else
         event_write (self, op, (uint64_t)block, size, node, now, extra);
     }
   errno = saved_errno;
   record_leave (self);
 }
 
+/* Returns true if a free is no event: of a block that is not sampled, or of
+ * one of the unwinder's. */
+static bool
+free_is_none (void *block)
+{
+  return sli_record.sample_bytes != 0 ? !sli_sample_forget (block)
+                                      : own_take (block);
+}
+
 /* now  the time before the block was freed; 0 for this moment */
-void
+bool
 sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
                  uint64_t now)
 {
   if (UNLIKELY (self->inside != 0))
     {
       backing_count ();
-      return;
+      return false;
     }
-  if (UNLIKELY (own_take (block)) || !sli_record_enter (self))
-    return;
+  if (UNLIKELY (free_is_none (block)) || !sli_record_enter (self))
+    return false;
   int saved_errno = errno;
   if (UNLIKELY (self->tag >= TRACE_OP_FREE) && op == TRACE_OP_FREE)
     {
@@ -205,16 +221,23 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
     event_write (self, op, (uint64_t)block, 0, node, now, extra);
   errno = saved_errno;
   record_leave (self);
+  return true;
 }
 
-/* Takes back the free of a block, since its realloc failed. */
+/* Counts a realloc that failed, and takes back the free of its block.
+ *
+ * was_freed  sli_record_free() has made an event of that
+ */
 void
-sli_record_kept (RecordThread *self, void *block)
+sli_record_kept (RecordThread *self, void *block, bool was_freed)
 {
   if (self->inside != 0 || !sli_record_enter (self))
     return;
-  event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0, TRACE_NODE_CUT,
-               ticks_now (), 0);
+  if (was_freed && sli_record.sample_bytes != 0)
+    sli_sample_remember (block);
+  if (was_freed)
+    event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0,
+                 TRACE_NODE_CUT, ticks_now (), 0);
   atomic_fetch_add (&sli_record.head->n_failed, 1);
   record_leave (self);
 }
@@ -257,5 +280,6 @@ slice_trace_line_v1 (const char *file_line)
   if (!sli_record_enter (self))
     return;
   self->line = sli_spool_string (file_line);
+  self->line_left = self->sample_left;
   record_leave (self);
 }

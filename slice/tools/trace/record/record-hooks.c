@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "record.h"
+#include "record-sample.h"
 #include <link.h>
 #include <slice/hooks.h>
 
@@ -36,6 +36,8 @@ static void
 hook_alloc (SliceTraceKind kind, const void *block, size_t bytes)
 {
   RecordThread *self = &sli_record_self;
+  if (sample_passes (self, bytes))
+    return;
   self->hooked = true;
   sli_record_alloc (self, alloc_ops[kind], (void *) (uintptr_t) block, bytes,
                     0);
@@ -47,6 +49,8 @@ hook_free (SliceTraceKind kind, const void *block, size_t bytes)
 {
   RecordThread *self = &sli_record_self;
   (void)bytes;
+  if (sample_is_no_block (block))
+    return;
   self->hooked = true;
   sli_record_free (self, free_ops[kind], (void *) (uintptr_t) block, 0, 0);
   self->hooked = false;
@@ -58,6 +62,8 @@ hook_realloc (SliceTraceKind kind, const void *old_block, const void *block,
             size_t bytes)
 {
   RecordThread *self = &sli_record_self;
+  if (sample_is_no_block (old_block) && sample_passes (self, bytes))
+    return;
   self->hooked = true;
   sli_record_free (self, TRACE_OP_REALLOC_FREE, (void *) (uintptr_t) old_block,
                    0, 0);

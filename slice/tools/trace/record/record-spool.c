@@ -141,12 +141,14 @@ head_fill (SpoolHead *head)
   head->parent_pid = (uint32_t)getppid ();
   head->flags = (sli_record.timed ? TRACE_FLAG_TIMED : 0)
                 | (sli_record.epoch > 1 ? TRACE_FLAG_CHILD : 0)
+                | (sli_record.sample_bytes != 0 ? TRACE_FLAG_SAMPLED : 0)
                 | TRACE_FLAG_SLICES;
   head->start_ticks = ticks_now ();
   head->start_unix_nsec
       = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
   head->stack_depth = sli_record.stack_depth;
   head->free_depth = sli_record.free_depth;
+  head->sample_bytes = sli_record.sample_bytes;
   atomic_store (&head->n_nodes, TRACE_N_FIXED_NODES);
   atomic_store (&head->n_strings, 1);
   RawNode *nodes = sli_spool_nodes ();

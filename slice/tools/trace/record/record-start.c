@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "record.h"
+#include "record-sample.h"
 #include <alloca.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -154,6 +154,10 @@ record_start (int argc, char **argv, char **envp)
       = option_number (options, "free=", 4, RECORD_DEPTH_MAX);
   sli_record.timed = option_find (options, "timed") != NULL;
   sli_record.check_unwind = option_find (options, "check-unwind") != NULL;
+  uint32_t sample_mean = option_number (options, "sample=", 0, UINT32_MAX);
+  if (sample_mean != 0)
+    sli_record_sample (sample_mean,
+                       option_number (options, "seed=", 0, UINT32_MAX));
   if (sli_spool_open (environment_get (envp, SPOOL_ENV)))
     {
       sli_spool_command ();
@@ -205,5 +209,7 @@ sli_record_child_start (RecordThread *self)
   sli_stack_reset ();
   sli_spool_command ();
   sli_modules_scan ();
+  if (sli_record.sample_bytes != 0)
+    sli_sample_child_start (self);
   sli_record.ready = true;
 }

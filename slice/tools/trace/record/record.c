@@ -9,12 +9,15 @@
  * Before dlsym() has found the next malloc, blocks come from a small static
  * arena and are never passed to a real free().
  *
+ * A sampled recording leaves most calls alone (record-sample.h).  Their
+ * condition is false before the start, and in any other recording.
+ *
  * Design: chapter 13.
  *
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "record.h"
+#include "record-sample.h"
 #include "port/malloc-family.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -59,6 +62,14 @@ early_alloc (size_t alignment, size_t size)
   early.used = (at + size + 15) & ~(size_t)15;
   memcpy (&early.bytes[at - sizeof size], &size, sizeof size);
   return &early.bytes[at];
+}
+
+/* Samples from now on.  Early blocks always take the way on which free() finds
+ * them. */
+void
+sli_record_sample (uint32_t mean_bytes, uint32_t seed)
+{
+  sli_sample_start (mean_bytes, seed, early.bytes, early.used);
 }
 
 static size_t
@@ -133,7 +144,12 @@ cost_end (uint64_t begin)
   return (uint32_t)(cost == 0 ? 1 : cost > COST_MAX ? COST_MAX : cost) << 5;
 }
 
-/* --- entry points -------------------------------------------------------- */
+/* --- entry points --------------------------------------------------------
+ *
+ * The calls that most programs make often are jumps to RECORDED functions: so a
+ * call that a sampled recording leaves alone saves no registers, and there is
+ * no further frame on the stack. */
+#define RECORDED static __attribute__ ((noinline))
 
 static uint32_t
 alignment_extra (size_t alignment)
@@ -141,8 +157,8 @@ alignment_extra (size_t alignment)
   return alignment == 0 ? 0 : (uint32_t)__builtin_ctzl (alignment) & 31;
 }
 
-RECORD_API void *
-malloc (size_t size)
+RECORDED void *
+malloc_recorded (size_t size)
 {
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, size);
@@ -154,7 +170,14 @@ malloc (size_t size)
 }
 
 RECORD_API void *
-calloc (size_t n, size_t size)
+malloc (size_t size)
+{
+  return sample_passes (&sli_record_self, size) ? next.malloc (size)
+                                                : malloc_recorded (size);
+}
+
+RECORDED void *
+calloc_recorded (size_t n, size_t size)
 {
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, n * size); /* zero, since it is used only once */
@@ -163,6 +186,14 @@ calloc (size_t n, size_t size)
   uint32_t extra = cost_end (begin);
   sli_record_alloc (&sli_record_self, TRACE_OP_CALLOC, block, n * size, extra);
   return block;
+}
+
+RECORD_API void *
+calloc (size_t n, size_t size)
+{
+  return sample_passes (&sli_record_self, n * size)
+             ? next.calloc (n, size)
+             : calloc_recorded (n, size);
 }
 
 /* In timed runs the event follows the call, whose cost it carries, with the
@@ -176,8 +207,8 @@ timed_free (RecordThread *self, void *block)
   sli_record_free (self, TRACE_OP_FREE, block, extra, begin);
 }
 
-RECORD_API void
-free (void *block)
+RECORDED void
+free_recorded (void *block)
 {
   if (block == NULL || UNLIKELY (early_has (block)))
     return;
@@ -190,6 +221,15 @@ free (void *block)
     }
   sli_record_free (&sli_record_self, TRACE_OP_FREE, block, 0, 0);
   next.free (block);
+}
+
+RECORD_API void
+free (void *block)
+{
+  if (sample_is_no_block (block))
+    next.free (block);
+  else
+    free_recorded (block);
 }
 
 /* The sizes are not passed on: the next malloc may lack these calls. */
@@ -217,25 +257,34 @@ early_realloc (void *block, size_t size)
   return fresh;
 }
 
-static void *
-realloc_as (unsigned op, void *block, size_t size)
+RECORDED void *
+realloc_recorded (unsigned op, void *block, size_t size)
 {
   RecordThread *self = &sli_record_self;
+  bool was_freed = false;
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, size);
   if (UNLIKELY (early_has (block)))
     return early_realloc (block, size);
   if (block != NULL)
-    sli_record_free (self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE,
-                     block, 0, 0);
+    was_freed = sli_record_free (
+        self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE, block, 0, 0);
   uint64_t begin = cost_begin ();
   void *fresh = next.realloc (block, size);
   uint32_t extra = cost_end (begin);
   if (fresh != NULL || block == NULL)
     sli_record_alloc (self, op, fresh, size, extra);
   else if (size != 0)
-    sli_record_kept (self, block);
+    sli_record_kept (self, block, was_freed);
   return fresh;
+}
+
+static inline void *
+realloc_as (unsigned op, void *block, size_t size)
+{
+  return sample_is_no_block (block) && sample_passes (&sli_record_self, size)
+             ? next.realloc (block, size)
+             : realloc_recorded (op, block, size);
 }
 
 RECORD_API void *
@@ -259,6 +308,8 @@ reallocarray (void *block, size_t n, size_t size)
 RECORD_API void *
 memalign (size_t alignment, size_t size)
 {
+  if (sample_passes (&sli_record_self, size))
+    return next.memalign (alignment, size);
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (alignment, size);
   uint64_t begin = cost_begin ();
@@ -271,6 +322,8 @@ memalign (size_t alignment, size_t size)
 RECORD_API int
 posix_memalign (void **to, size_t alignment, size_t size)
 {
+  if (sample_passes (&sli_record_self, size))
+    return next.posix_memalign (to, alignment, size);
   if (UNLIKELY (!sli_record_next_ready ()))
     {
       *to = early_alloc (alignment, size);
@@ -290,6 +343,8 @@ posix_memalign (void **to, size_t alignment, size_t size)
 RECORD_API void *
 aligned_alloc (size_t alignment, size_t size)
 {
+  if (sample_passes (&sli_record_self, size))
+    return next.aligned_alloc (alignment, size);
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (alignment, size);
   uint64_t begin = cost_begin ();

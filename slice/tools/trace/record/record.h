@@ -3,8 +3,9 @@
  * Tools.  The recorder is a preloaded object: record.c has the entry points of
  * C, record-cxx.c those of C++, record-hooks.c those of our own library.
  * record-event.c records an event, record-start.c starts the recorder;
- * record-spool.h has the shared file, record-stack.h the stacks.  No code here
- * may allocate: all memory comes from mmap.
+ * record-spool.h has the shared file, record-stack.h the stacks,
+ * record-sample.h the choice of a sampled recording.  No code here may
+ * allocate: all memory comes from mmap.
  *
  * Design: chapter 13.
  *
@@ -36,6 +37,8 @@ typedef struct
  * every event. */
 typedef struct
 {
+  /* bytes up to the next sample; 0: not drawn yet, or all is recorded */
+  size_t sample_left;
   bool busy;       /* an event is being recorded: count, don't record */
   uint8_t tag;     /* the operation that the next inner call stands for */
   bool setup;      /* the unwinder sets itself up: its calls don't count */
@@ -51,6 +54,9 @@ typedef struct
   uint32_t thread; /* 0: it has no number */
   uint32_t exit_rounds;
   uint32_t line; /* string id of a source line for the next allocation */
+  size_t line_left; /* sample_left when it was reported */
+  uint64_t sample_random; /* the state of the thread's random numbers */
+  uint64_t base_ticks;    /* the chunk's times count from here */
   /* the stack of the last full walk, outermost frame first */
   uint32_t depth;
   uint32_t nodes[RECORD_DEPTH_MAX];
@@ -73,6 +79,7 @@ typedef struct
   SpoolHead *head;
   uint32_t stack_depth;
   uint32_t free_depth;
+  uint32_t sample_bytes; /* mean gap between samples; 0: all is recorded */
   uint64_t text_low; /* the recorder's own code */
   uint64_t text_high;
 } RecordState;
@@ -114,6 +121,7 @@ void sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit);
 void sli_record_abort (const char *text);
 void *sli_record_next (const char *symbol);
 bool sli_record_next_ready (void);
+void sli_record_sample (uint32_t mean_bytes, uint32_t seed);
 
 /* record-start.c */
 void sli_record_child_start (RecordThread *self);
@@ -121,9 +129,10 @@ void sli_record_child_start (RecordThread *self);
 /* record-event.c */
 void sli_record_alloc (RecordThread *self, unsigned op, void *block,
                        size_t size, uint32_t extra);
-void sli_record_free (RecordThread *self, unsigned op, void *block,
+/* True if the free is an event. */
+bool sli_record_free (RecordThread *self, unsigned op, void *block,
                       uint32_t extra, uint64_t now);
-void sli_record_kept (RecordThread *self, void *block);
+void sli_record_kept (RecordThread *self, void *block, bool was_freed);
 void sli_record_marker (unsigned op, const char *name);
 bool sli_record_enter (RecordThread *self);
 

@@ -31,6 +31,7 @@
 #define RECORDER_NAME "slice-trace-record.so"
 #define PAUSE_MSEC_MAX 8
 #define DEPTH_MAX 256
+#define SAMPLE_BYTES_MAX (1u << 30)
 #define REFUSED                                                               \
  "a process may open no more files or map no more memory (ulimit -n, -v)"
 
@@ -38,6 +39,7 @@ typedef struct
 {
   const char *output;
   const char *recorder_options;
+  uint32_t sample_bytes; /* 0: everything is recorded */
   bool quiet, silent, follow, plain, waits;
 } RecordOptions;
 
@@ -145,8 +147,9 @@ events_say (const PackTotals *totals, const RecordOptions *options)
   const char *where = access (output, F_OK) != 0 ? ".PID.N of its children"
                       : totals->n_traces > 1     ? " and its children's"
                                                  : "";
-  sli_tool_say ("%llu events, %.2f bytes each, in %s%s",
+  sli_tool_say ("%llu events%s, %.2f bytes each, in %s%s",
                 (unsigned long long)totals->n_events,
+                options->sample_bytes > 0 ? " of sampled blocks" : "",
                 totals->n_events == 0
                     ? 0.0
                     : (double)totals->n_bytes / (double)totals->n_events,
@@ -187,14 +190,18 @@ gaps_say (const PackTotals *totals, const RecordOptions *options)
 }
 
 static int
-exit_code (int status, const PackTotals *totals)
+exit_code (int status, const PackTotals *totals, const RecordOptions *options)
 {
   int code = WIFSIGNALED (status) ? 128 + WTERMSIG (status)
                                   : WEXITSTATUS (status);
   /* a program that did not start was reported already */
   if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
-  if (totals->n_refused > 0)
+  if (totals->n_refused == 0 && totals->n_traces > 0
+      && options->sample_bytes > 0)
+    sli_tool_say ("nothing was recorded: no block was sampled; a smaller "
+                  "--sample takes more");
+  else if (totals->n_refused > 0)
     sli_tool_say ("nothing was recorded: " REFUSED);
   else
     sli_tool_say ("nothing was recorded: the program is static, setuid, built "
@@ -308,14 +315,14 @@ record_run (char **argv, const RecordOptions *options)
       if (!options->silent)
         gaps_say (&totals, options);
     }
-  return exit_code (status, &totals);
+  return exit_code (status, &totals, options);
 }
 
 int
 sli_command_record (int argc, char **argv)
 {
   RecordOptions record = { .output = "slice-trace.trace" };
-  uint32_t depth = 128, free_depth = 4;
+  uint32_t depth = 128, free_depth = 4, seed = 0;
   bool timed = false, check = false;
   const ToolOption options[] = {
     OPTION (OUTPUT, NULL, 'o', &record.output, "FILE",
@@ -324,6 +331,12 @@ sli_command_record (int argc, char **argv)
       "Frames of an allocation's stack (128); 0: no stacks", 0, DEPTH_MAX },
     { OPTION_COUNT, "free-depth", 0, &free_depth, "N",
       "Frames of a free's stack (4)", 0, DEPTH_MAX },
+    { OPTION_SIZE, "sample", 0, &record.sample_bytes, "SIZE",
+      "Only some blocks: one in so many allocated bytes, such as 512K", 1,
+      SAMPLE_BYTES_MAX },
+    { OPTION_COUNT, "seed", 0, &seed, "N",
+      "Of the samples' random numbers; else another one in each run", 1,
+      UINT32_MAX },
     OPTION (FLAG, "timed", 0, &timed, NULL, "Measure each real call"),
     OPTION (FLAG, "plain", 0, &record.plain, NULL,
             "Run the program once more, unrecorded: no time is more than its"),
@@ -345,11 +358,18 @@ sli_command_record (int argc, char **argv)
           .options = options,
           .runs = true };
   sli_command_line (&line, &argc, &argv);
+  if (record.sample_bytes > 0 && timed)
+    sli_tool_exit (TOOL_USAGE_RUN, "--sample and --timed: calls that are not "
+                                   "recorded are not measured");
+  if (seed > 0 && record.sample_bytes == 0)
+    sli_tool_exit (TOOL_USAGE_RUN, "--seed is of --sample");
   if (depth > 0 || free_depth > 0)
     unwinder_check (check);
   record.recorder_options
-      = sli_tool_text ("depth=%u,free=%u%s%s%s", (unsigned)depth,
-                       (unsigned)free_depth, timed ? ",timed" : "",
+      = sli_tool_text ("depth=%u,free=%u,sample=%u,seed=%u%s%s%s",
+                       (unsigned)depth, (unsigned)free_depth,
+                       (unsigned)record.sample_bytes, (unsigned)seed,
+                       timed ? ",timed" : "",
                        record.follow ? ",follow" : "",
                        check ? ",check-unwind" : "");
   return record_run (argv, &record);

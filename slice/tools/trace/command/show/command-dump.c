@@ -20,7 +20,7 @@ open_or_exit (const CommandLine *line, int argc, char **argv)
 {
   char error[512];
   sli_command_line (line, &argc, &argv);
-  TraceReader *reader = sli_trace_open (argv[0], error);
+  TraceReader *reader = sli_trace_open_any (argv[0], error);
   if (reader == NULL)
     sli_tool_exit (TOOL_BAD_INPUT, "%s", error);
   return reader;
@@ -133,10 +133,13 @@ sli_command_info (int argc, char **argv)
   printf ("threads %zu\nnodes %u\nmodules %zu\n", reader->n_streams,
           reader->n_nodes, reader->n_modules);
   const OperationTotals *totals = sli_operations_totals (operations);
-  printf ("allocs %" PRIu64 "\nfrees %" PRIu64 "\nasked-bytes %" PRIu64
-          "\npeak-live-bytes %" PRIu64 "\n",
-          totals->n_allocs, totals->n_frees, totals->bytes,
-          totals->peak_bytes);
+  printf ("allocs %" PRIu64 "\nfrees %" PRIu64 "\n", totals->n_allocs,
+          totals->n_frees);
+  if (trace_is_sampled (reader)) /* these two are of the program */
+    printf ("sample-bytes %u\n", reader->head.sample_bytes);
+  else
+    printf ("asked-bytes %" PRIu64 "\npeak-live-bytes %" PRIu64 "\n",
+            totals->bytes, totals->peak_bytes);
   printf ("rss-samples %zu\n", reader->n_rss);
   printf ("unwinder %s\n", sli_trace_unwinder (reader));
   summary_print (reader);

@@ -1,0 +1,85 @@
+/* record-sample.h - which blocks a sampled recording takes
+ *
+ * Tools, in the preloaded object.  The paths that nearly all calls take are
+ * here: an allocation counts its bytes down, a free looks at one byte of a
+ * filter.  In an exact recording, and before the start, both go on to the
+ * event.
+ *
+ * Design: section 13.12.  SPDX-License-Identifier: MIT
+ */
+#ifndef SLI_TRACE_RECORD_RECORD_SAMPLE_H
+#define SLI_TRACE_RECORD_RECORD_SAMPLE_H
+
+#include "record.h"
+
+#define SAMPLE_FILTER_BITS 12
+#define SAMPLE_FILTER_SLOTS (1u << SAMPLE_FILTER_BITS)
+#define SAMPLE_FILTER_ALWAYS 255
+
+/* By a hash of the address: how many sampled blocks live there.
+ * SAMPLE_FILTER_ALWAYS stays. */
+extern _Atomic uint8_t sli_sample_filter[SAMPLE_FILTER_SLOTS]
+    __attribute__ ((visibility ("hidden")));
+
+static inline uint32_t
+sample_slot (uint64_t address)
+{
+  return (uint32_t)(address >> 4) * UINT32_C (0x9E3779B1)
+         >> (32 - SAMPLE_FILTER_BITS);
+}
+
+/* A block of 0 bytes counts as one of 1 byte. */
+static inline size_t
+sample_bytes (size_t size)
+{
+  return size + (size == 0);
+}
+
+/* Returns true if the next point is beyond a block of that size. */
+static inline bool
+sample_is_beyond (const RecordThread *self, size_t size)
+{
+  return LIKELY (sample_bytes (size) < self->sample_left);
+}
+
+/* The same, and counts the block's bytes: nothing is recorded of it. */
+static inline bool
+sample_passes (RecordThread *self, size_t size)
+{
+  if (!sample_is_beyond (self, size))
+    return false;
+  self->sample_left -= sample_bytes (size);
+  return true;
+}
+
+/* Returns true if a block is certainly not sampled. */
+static inline bool
+sample_is_no_block (const void *block)
+{
+  return LIKELY (
+      atomic_load_explicit (&sli_sample_filter[sample_slot ((uint64_t)block)],
+                            memory_order_relaxed)
+      == 0);
+}
+
+/* --- record-sample.c --- */
+
+/* Starts the sampling, before any event.
+ *
+ * mean_bytes  of the gaps
+ * seed        of the random numbers; 0: another one in each process
+ * early       blocks that must never be passed to the next free()
+ */
+void sli_sample_start (uint32_t mean_bytes, uint32_t seed,
+                       const uint8_t *early, size_t n_early);
+/* In a forked child: other random numbers than the parent's. */
+void sli_sample_child_start (RecordThread *self);
+/* Counts a block's bytes, if sample_passes() has not; true if it is
+ * sampled. */
+bool sli_sample_take (RecordThread *self, size_t size);
+/* Remembers a sampled block; false if there is no space. */
+bool sli_sample_remember (const void *block);
+/* Forgets a block that is freed; true if it was sampled. */
+bool sli_sample_forget (const void *block);
+
+#endif
