@@ -56,6 +56,7 @@ EXTRA_DIST += \
 	%D%/measured/yaml.txt \
 	%D%/packages \
 	%D%/predicted/anagrams.txt \
+	%D%/predicted/byacc.txt \
 	%D%/predicted/cjson.txt \
 	%D%/predicted/ed.txt \
 	%D%/predicted/events.txt \
@@ -78,11 +79,13 @@ EXTRA_DIST += \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
+	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
 	%D%/predicted/yajl.txt \
 	%D%/predicted/yaml.txt \
 	%D%/programs/anagrams.c \
+	%D%/programs/byacc.sh \
 	%D%/programs/cjson.c \
 	%D%/programs/ed.sh \
 	%D%/programs/events.c \
@@ -114,6 +117,8 @@ EXTRA_DIST += \
 	%D%/programs/replies.c \
 	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
+	%D%/programs/tinyxml.cc \
+	%D%/programs/tinyxml.sh \
 	%D%/programs/tokens.c \
 	%D%/programs/tree.sh \
 	%D%/programs/yajl.c \
