@@ -39,12 +39,12 @@ bulk_free_checked (void *block, const char *operation, const void *site)
     }
   /* Blocks that no mode has in its slabs end the program, as without the
    * mode. */
-  size = sli_block_check_size (block);
+  size = sli_block_registry_size (block);
   if (UNLIKELY (size > SLICE_SIZE_MAX && size != SIZE_MAX))
     sli_diag_misuse (ERROR_FOREIGN, operation,
                      &(BlockFacts){ .address = block,
                                     .given_bytes = DIAG_SIZE_UNKNOWN });
-  sli_checking_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
+  sli_checking_remove_large (block, BLOCK_ANY_SIZE, operation, site);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
 }
@@ -66,7 +66,7 @@ bulk_free_each (size_t n, void *const *blocks, const char *operation,
           continue;
         }
       if (sli_dispatch.registers)
-        sli_block_check_remove_at (blocks[i], BLOCK_CHECK_ANY_SIZE, operation,
+        sli_block_registry_remove (blocks[i], BLOCK_ANY_SIZE, operation,
                                    site);
       sli_dispatch_count_malloc_free ();
       TRACE_INTERNAL (free (blocks[i]));
@@ -121,7 +121,7 @@ is_apart (const void *block)
   if (sli_dispatch.path == PATH_MALLOC || chunk_may_be_at (block))
     return false;
   return sli_dispatch.path != PATH_CHECKING
-         || sli_block_check_size (block) != SIZE_MAX;
+         || sli_block_registry_size (block) != SIZE_MAX;
 }
 
 void
@@ -138,7 +138,7 @@ slice_free_unsized (void *block)
       return;
     }
   if (sli_dispatch.registers)
-    sli_checking_remove_malloc (block, BLOCK_CHECK_ANY_SIZE,
+    sli_checking_remove_malloc (block, BLOCK_ANY_SIZE,
                                 "slice_free_unsized", CALL_SITE);
   sli_dispatch_count_malloc_free ();
   TRACE_INTERNAL (free (block));
@@ -324,7 +324,7 @@ slice_debug_size (const void *address)
   if (sli_dispatch.path == PATH_CHECKING)
     size = checked_bytes (address);
   if (size == 0)
-    size = sli_block_check_size (address);
+    size = sli_block_registry_size (address);
   return size == SIZE_MAX ? 0 : size;
 }
 

@@ -55,7 +55,7 @@ fork_low_locks (LockAct act)
   act (sli_page_lock ());
   act (sli_meta_lock ());
   act (sli_option_lock ());
-  act (sli_block_check_lock ());
+  act (sli_block_registry_lock ());
   act (sli_oom_lock ());
 }
 
@@ -167,7 +167,7 @@ fork_end_alone (void)
   fork_low_locks (sli_lock_renew);
   if (is_ready)
     sli_page_fork_child ();
-  sli_block_check_fork_child ();
+  sli_block_registry_fork_child ();
   sli_lock_renew (sli_dispatch_lock ());
   if (upper_held != NULL)
     upper_held (sli_lock_renew);

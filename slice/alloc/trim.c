@@ -34,7 +34,7 @@ slice_trim (unsigned max_age_msec)
   if (!sli_alloc_is_ready ())
     return 0;
   if (max_age_msec == 0)
-    sli_block_check_trim (); /* first: it may free runs */
+    sli_block_registry_trim (); /* first: it may free runs */
   return sli_magazine_trim (max_age_msec);
 }
 

@@ -58,9 +58,9 @@ bool
 sli_untraced_remember_node (const void *node, size_t size)
 {
   assert_here (sli_untraced_remembers_nodes ());
-  if (!sli_block_check_add_at (node, size, CALL_SITE))
+  if (!sli_block_registry_add (node, size, CALL_SITE))
     return false;
-  sli_block_check_note_node (node);
+  sli_block_registry_note_node (node);
   return true;
 }
 
@@ -68,7 +68,7 @@ void
 sli_untraced_forget_node (const void *node)
 {
   assert_here (sli_untraced_remembers_nodes ());
-  sli_block_check_remove_at (node, BLOCK_CHECK_ANY_SIZE, "ralloc_free",
+  sli_block_registry_remove (node, BLOCK_ANY_SIZE, "ralloc_free",
                              CALL_SITE);
 }
 
@@ -79,7 +79,7 @@ sli_untraced_is_node (const void *address, bool *is_freed, void **start,
   BlockNodeState state;
 
   *start = NULL;
-  state = sli_block_check_node_at (address, start, bytes);
+  state = sli_block_registry_node_at (address, start, bytes);
   *is_freed = state == BLOCK_NODE_FREED;
   return state == BLOCK_NODE_LIVE;
 }

@@ -53,7 +53,7 @@ static struct
 } registry = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
 COMMON_TEXT Lock *
-sli_block_check_lock (void)
+sli_block_registry_lock (void)
 {
   return &registry.lock;
 }
@@ -231,7 +231,7 @@ table_trim (Table *table)
 }
 
 COLD void
-sli_block_check_trim (void)
+sli_block_registry_trim (void)
 {
   sli_lock (&registry.lock);
   for (unsigned i = 0; i < TABLES; i++)
@@ -240,7 +240,7 @@ sli_block_check_trim (void)
 }
 
 bool
-sli_block_check_add_at (const void *block, size_t size, const void *site)
+sli_block_registry_add (const void *block, size_t size, const void *site)
 {
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
   Table *table = table_of (block);
@@ -282,7 +282,7 @@ table_lookup (const void *block)
 }
 
 size_t
-sli_block_check_size (const void *block)
+sli_block_registry_size (const void *block)
 {
   Slot *slot;
   size_t size;
@@ -295,7 +295,7 @@ sli_block_check_size (const void *block)
 }
 
 void
-sli_block_check_note_alignment (const void *block, size_t alignment)
+sli_block_registry_note_alignment (const void *block, size_t alignment)
 {
   Slot *slot;
 
@@ -307,7 +307,7 @@ sli_block_check_note_alignment (const void *block, size_t alignment)
 }
 
 size_t
-sli_block_check_alignment (const void *block)
+sli_block_registry_alignment (const void *block)
 {
   const Slot *slot;
   unsigned bit;
@@ -320,7 +320,7 @@ sli_block_check_alignment (const void *block)
 }
 
 void
-sli_block_check_note_node (const void *block)
+sli_block_registry_note_node (const void *block)
 {
   Slot *slot;
 
@@ -361,7 +361,7 @@ node_around (uintptr_t address)
 }
 
 BlockNodeState
-sli_block_check_node_at (const void *address, void **start, size_t *bytes)
+sli_block_registry_node_at (const void *address, void **start, size_t *bytes)
 {
   BlockNodeState state = BLOCK_NODE_NONE;
   const Slot *slot;
@@ -381,7 +381,7 @@ sli_block_check_node_at (const void *address, void **start, size_t *bytes)
 }
 
 bool
-sli_block_check_knows (const void *block)
+sli_block_registry_knows (const void *block)
 {
   bool is_known;
 
@@ -392,7 +392,7 @@ sli_block_check_knows (const void *block)
 }
 
 BlockSites
-sli_block_check_sites (const void *block)
+sli_block_registry_sites (const void *block)
 {
   BlockSites sites = { 0 };
   const Slot *slot;
@@ -406,7 +406,7 @@ sli_block_check_sites (const void *block)
 }
 
 void
-sli_block_check_remove_at (const void *block, size_t size,
+sli_block_registry_remove (const void *block, size_t size,
                            const char *operation, const void *site)
 {
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
@@ -419,7 +419,7 @@ sli_block_check_remove_at (const void *block, size_t size,
   slot = table_lookup (block);
   is_live = slot != NULL && slot->size != SIZE_FREED;
   real_bytes = is_live ? slot->size : 0;
-  if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+  if (is_live && (size == real_bytes || size == BLOCK_ANY_SIZE))
     {
       slot->size = SIZE_FREED;
       slot->sites.free_site = site;
@@ -428,22 +428,22 @@ sli_block_check_remove_at (const void *block, size_t size,
       STORE (&registry.n_live, registry.n_live - 1);
     }
   sli_unlock (&registry.lock);
-  if (is_live && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+  if (is_live && (size == real_bytes || size == BLOCK_ANY_SIZE))
     return;
   sli_diag_misuse (is_live ? ERROR_NOT_THAT_SIZE : ERROR_NOT_A_BLOCK,
                    operation,
                    &(BlockFacts){ .address = block,
-                                  .given_bytes = size == BLOCK_CHECK_ANY_SIZE
+                                  .given_bytes = size == BLOCK_ANY_SIZE
                                                      ? DIAG_SIZE_UNKNOWN
                                                      : size,
                                   .real_bytes = real_bytes,
-                                  .sites = sli_block_check_sites (block) });
+                                  .sites = sli_block_registry_sites (block) });
 }
 
 void
-sli_block_check_each (void (*visit) (const void *block, size_t size,
-                                     const void *site, void *data),
-                      void *data)
+sli_block_registry_each (void (*visit) (const void *block, size_t size,
+                                        const void *site, void *data),
+                         void *data)
 {
   const Slot *slot = NULL;
 
@@ -456,13 +456,13 @@ sli_block_check_each (void (*visit) (const void *block, size_t size,
 }
 
 void
-sli_block_check_fork_child (void)
+sli_block_registry_fork_child (void)
 {
   registry.generation++;
 }
 
 size_t
-sli_block_check_count (void)
+sli_block_registry_count (void)
 {
   return LOAD (&registry.n_live);
 }

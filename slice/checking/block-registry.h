@@ -16,18 +16,18 @@
 #include "base/diag.h"
 #include "port/lock.h"
 
-#define BLOCK_CHECK_ANY_SIZE 0 /* no block has it */
+#define BLOCK_ANY_SIZE 0 /* no block has it */
 
 /* Registers a block that was allocated; false: no memory.  site: the return
  * address of the call, for messages; NULL if unknown. */
-bool sli_block_check_add_at (const void *block, size_t size,
+bool sli_block_registry_add (const void *block, size_t size,
                              const void *site);
 /* Notes the alignment, a power of two, that a live block was requested with;
  * and returns it, 0 if none was noted. */
-void sli_block_check_note_alignment (const void *block, size_t alignment);
-size_t sli_block_check_alignment (const void *block);
+void sli_block_registry_note_alignment (const void *block, size_t alignment);
+size_t sli_block_registry_alignment (const void *block);
 /* Notes that a live block is a node of a context. */
-void sli_block_check_note_node (const void *block);
+void sli_block_registry_note_node (const void *block);
 
 typedef enum
 {
@@ -40,32 +40,32 @@ typedef enum
 /* What the registry knows of an address as a node's.  For one that is inside a
  * node, *start and *bytes are that node's.  Cost: O(1) where a node begins,
  * else O(blocks). */
-BlockNodeState sli_block_check_node_at (const void *address,
-                                        void **start, size_t *bytes);
+BlockNodeState sli_block_registry_node_at (const void *address,
+                                           void **start, size_t *bytes);
 /* Registers that a block is freed; ends the program if it is not live or not
  * of that size. */
-void sli_block_check_remove_at (const void *block, size_t size,
+void sli_block_registry_remove (const void *block, size_t size,
                                 const char *operation, const void *site);
 /* Gives back what the registry does not need for its live blocks; it may
  * forget who freed the others. */
-void sli_block_check_trim (void);
+void sli_block_registry_trim (void);
 /* The calls that allocated and freed a block. */
-BlockSites sli_block_check_sites (const void *block);
+BlockSites sli_block_registry_sites (const void *block);
 /* The size of a live block; SIZE_MAX if it is none. */
-size_t sli_block_check_size (const void *block);
+size_t sli_block_registry_size (const void *block);
 /* Returns true if a block is registered, live or recently freed. */
-bool sli_block_check_knows (const void *block);
+bool sli_block_registry_knows (const void *block);
 /* Calls `visit' for each live block of the program that this process, not an
  * ancestor, has allocated.  Under the registry's lock. */
-void sli_block_check_each (void (*visit) (const void *block, size_t size,
-                                          const void *site, void *data),
-                           void *data);
+void sli_block_registry_each (void (*visit) (const void *block, size_t size,
+                                             const void *site, void *data),
+                              void *data);
 /* In a forked child: marks the live blocks as the parent's. */
-void sli_block_check_fork_child (void);
+void sli_block_registry_fork_child (void);
 /* The number of live blocks. */
-size_t sli_block_check_count (void);
+size_t sli_block_registry_count (void);
 
 /* For fork.c. */
-Lock *sli_block_check_lock (void);
+Lock *sli_block_registry_lock (void);
 
 #endif

@@ -80,7 +80,7 @@ sli_checking_check_mallocs (const char *operation)
 
   if (sli_checking.zone_bytes == 0)
     return;
-  sli_block_check_each (find_damaged, &damaged);
+  sli_block_registry_each (find_damaged, &damaged);
   if (damaged.block != NULL)
     check_zone (damaged.block, damaged.size, operation);
 }
@@ -91,21 +91,21 @@ bool
 sli_checking_add_malloc (void *block, size_t size, const void *site)
 {
   zone_write (block, size);
-  return sli_block_check_add_at (block, size, site);
+  return sli_block_registry_add (block, size, site);
 }
 
 void
 sli_checking_remove_malloc (const void *block, size_t size,
                             const char *operation, const void *site)
 {
-  size_t real_bytes = sli_block_check_size (block);
+  size_t real_bytes = sli_block_registry_size (block);
 
   /* A block with another size is reported as that, and its red zone is left
    * alone, because the block may belong to other code by now. */
   if (real_bytes != SIZE_MAX
-      && (size == real_bytes || size == BLOCK_CHECK_ANY_SIZE))
+      && (size == real_bytes || size == BLOCK_ANY_SIZE))
     check_zone (block, real_bytes, operation);
-  sli_block_check_remove_at (block, size, operation, site);
+  sli_block_registry_remove (block, size, operation, site);
 }
 
 bool
@@ -114,7 +114,7 @@ sli_checking_add_aligned (void *block, size_t alignment, size_t size,
 {
   if (!sli_checking_add_malloc (block, size, site))
     return false;
-  sli_block_check_note_alignment (block, alignment);
+  sli_block_registry_note_alignment (block, alignment);
   return true;
 }
 
@@ -133,16 +133,16 @@ report_alignment (const void *block, size_t alignment, size_t real_alignment,
                                   .given_bytes = size,
                                   .real_bytes = size,
                                   .words = words,
-                                  .sites = sli_block_check_sites (block) });
+                                  .sites = sli_block_registry_sites (block) });
 }
 
 void
 sli_checking_remove_aligned (const void *block, size_t alignment, size_t size,
                              const char *operation, const void *site)
 {
-  size_t real_alignment = sli_block_check_alignment (block);
+  size_t real_alignment = sli_block_registry_alignment (block);
 
-  if (UNLIKELY (sli_block_check_size (block) == size && real_alignment != 0
+  if (UNLIKELY (sli_block_registry_size (block) == size && real_alignment != 0
                 && real_alignment != alignment))
     report_alignment (block, alignment, real_alignment, size, operation);
   sli_checking_remove_malloc (block, size, operation, site);
@@ -168,7 +168,7 @@ sli_checking_remove_large (const void *block, size_t size,
       return;
     }
   real_bytes = sli_os_malloc_bytes (block);
-  if (real_bytes != 0 && real_bytes != size && size != BLOCK_CHECK_ANY_SIZE)
+  if (real_bytes != 0 && real_bytes != size && size != BLOCK_ANY_SIZE)
     sli_diag_misuse (ERROR_MALLOC_SIZE, operation,
                      &(BlockFacts){ .address = block,
                                     .given_bytes = size,
@@ -181,13 +181,13 @@ sli_checking_is_large (const void *block)
   if (chunk_may_be_at (block))
     return false;
   return sli_checking.mode == CHECKING_ANNOTATED
-         || sli_block_check_size (block) != SIZE_MAX;
+         || sli_block_registry_size (block) != SIZE_MAX;
 }
 
 size_t
 sli_checking_large_bytes (const void *block)
 {
-  size_t size = sli_block_check_size (block);
+  size_t size = sli_block_registry_size (block);
 
   if (size != SIZE_MAX)
     return size;

@@ -29,7 +29,7 @@ _Noreturn static void
 report (ErrorNumber number, const char *operation, BlockFacts facts)
 {
   if (sli_checking.mode == CHECKING_DEBUG || number == ERROR_NOT_A_BLOCK)
-    facts.sites = sli_block_check_sites (facts.address);
+    facts.sites = sli_block_registry_sites (facts.address);
   sli_diag_misuse (number, operation, &facts);
 }
 
@@ -127,7 +127,7 @@ sli_checking_report_chunk (const ChunkRef *ref, size_t size,
   uint16_t tag = ref->state == CHUNK_OUT ? *chunk_tag (ref) : TAG_LIVE;
 
   size_t real_bytes = tag >= TAG_LIVE ? tag_size (tag) : 0;
-  size_t known_bytes = sli_block_check_size (block);
+  size_t known_bytes = sli_block_registry_size (block);
   const char *words = NULL;
 
   if (tag < TAG_LIVE)
@@ -142,7 +142,7 @@ sli_checking_report_chunk (const ChunkRef *ref, size_t size,
         words = "from slice_alloc_aligned";
     }
   else if ((error == ERROR_FOREIGN || error == ERROR_NEVER_ALLOCATED)
-           && sli_block_check_knows (block))
+           && sli_block_registry_knows (block))
     error = ERROR_NOT_A_BLOCK; /* it was a block, and was freed */
   report (error, operation,
           (BlockFacts){ .address = block,

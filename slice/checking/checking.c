@@ -122,7 +122,7 @@ alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
                     LOAD (tag) == TAG_NEW);
   STORE (tag, (uint16_t) (TAG_LIVE + size));
   if (mode == CHECKING_DEBUG
-      && UNLIKELY (!sli_block_check_add_at (chunk + ZONE_BYTES, size, site)))
+      && UNLIKELY (!sli_block_registry_add (chunk + ZONE_BYTES, size, site)))
     return undo_alloc (chunk, class_index, tag);
   return chunk + front_of (mode);
 }
@@ -201,7 +201,7 @@ free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
       contents_end (mode, block, real_bytes,
                     sli_sizeclasses[class_index].chunk_bytes, operation);
       if (mode == CHECKING_DEBUG)
-        sli_block_check_remove_at (block, real_bytes, operation, site);
+        sli_block_registry_remove (block, real_bytes, operation, site);
     }
   assert_here (LOAD (tag) >= TAG_LIVE);
   STORE (tag, TAG_FREE);

@@ -62,7 +62,7 @@ const CheckingCalls *sli_checking_calls (void);
 size_t sli_checking_begin_zones (void);
 /* Register a block of the system's malloc with its size, and remove it; the
  * second ends the program if the block is not live, has another size or was
- * written past its end.  size may be BLOCK_CHECK_ANY_SIZE there. */
+ * written past its end.  size may be BLOCK_ANY_SIZE there. */
 bool sli_checking_add_malloc (void *block, size_t size, const void *site);
 void sli_checking_remove_malloc (const void *block, size_t size,
                                  const char *operation, const void *site);

@@ -353,9 +353,9 @@ sli_heap_large_usable (const void *block)
 static COLD void
 slice_forget (const void *block, const char *operation, const void *site)
 {
-  if (sli_block_check_size (block) == SIZE_MAX)
+  if (sli_block_registry_size (block) == SIZE_MAX)
     return;
-  sli_checking_remove_large (block, BLOCK_CHECK_ANY_SIZE, operation, site);
+  sli_checking_remove_large (block, BLOCK_ANY_SIZE, operation, site);
   sli_dispatch_count_malloc_free ();
 }
 

@@ -118,13 +118,13 @@ find_leaks (void)
 {
   Leaks leaks = { .n_slots = 64 };
 
-  while (leaks.n_slots / 2 <= sli_block_check_count ())
+  while (leaks.n_slots / 2 <= sli_block_registry_count ())
     leaks.n_slots *= 2;
   leaks.sites
       = sli_os_map (leaks.n_slots * sizeof (Site), sli_os_page_bytes ());
   if (leaks.sites == NULL)
     return;
-  sli_block_check_each (add_block, &leaks);
+  sli_block_registry_each (add_block, &leaks);
   assert_here (leaks.n_sites < leaks.n_slots);
   if (leaks.all.n_blocks != 0)
     report_leaks (&leaks);

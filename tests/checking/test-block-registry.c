@@ -42,19 +42,19 @@ test_model (void)
       if (sizes[i] == 0)
         {
           sizes[i] = 1 + test_random_below (&random, 5000);
-          g_assert_true (sli_block_check_add_at (at (i), sizes[i], NULL));
+          g_assert_true (sli_block_registry_add (at (i), sizes[i], NULL));
           n_live++;
         }
       else
         {
-          sli_block_check_remove_at (at (i),
+          sli_block_registry_remove (at (i),
                                      turn % 2 == 0 ? sizes[i]
-                                                   : BLOCK_CHECK_ANY_SIZE,
+                                                   : BLOCK_ANY_SIZE,
                                      "test", NULL);
           sizes[i] = 0;
           n_live--;
         }
-      g_assert_cmpuint (sli_block_check_count (), ==, n_live);
+      g_assert_cmpuint (sli_block_registry_count (), ==, n_live);
     }
 }
 
@@ -66,8 +66,8 @@ test_no_growth (void)
 
   for (uintptr_t i = 1; i < test_times (2000000, 50000); i++)
     {
-      sli_block_check_add_at (at (i), 8, NULL);
-      sli_block_check_remove_at (at (i), 8, "test", NULL);
+      sli_block_registry_add (at (i), 8, NULL);
+      sli_block_registry_remove (at (i), 8, "test", NULL);
     }
   if (!test_is_slow ())
     g_assert_cmpuint (test_resident_bytes (), <, before + (1 << 20));
@@ -82,18 +82,18 @@ test_no_memory (void)
   struct rlimit none = { 0, 0 };
 
   for (uintptr_t i = 1; i <= N_LIVE; i++)
-    g_assert_true (sli_block_check_add_at (at (i * 5), i, NULL));
+    g_assert_true (sli_block_registry_add (at (i * 5), i, NULL));
   g_assert_cmpint (setrlimit (RLIMIT_AS, &none), ==, 0);
   for (uintptr_t i = N_LIVE; i < 100000; i++)
     {
-      if (!sli_block_check_add_at (at (i * 5 + 1), 8, NULL))
+      if (!sli_block_registry_add (at (i * 5 + 1), 8, NULL))
         g_error ("block %zu is refused", (size_t) i);
-      sli_block_check_remove_at (at (i * 5 + 1), 8, "test", NULL);
+      sli_block_registry_remove (at (i * 5 + 1), 8, "test", NULL);
     }
   for (uintptr_t i = 1; i <= N_LIVE; i++)
     {
-      g_assert_cmpuint (sli_block_check_size (at (i * 5)), ==, i);
-      sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+      g_assert_cmpuint (sli_block_registry_size (at (i * 5)), ==, i);
+      sli_block_registry_remove (at (i * 5), i, "test", NULL);
     }
 }
 
@@ -105,23 +105,23 @@ test_trim (void)
   size_t before = sli_meta_held_bytes (), full;
 
   for (uintptr_t i = 1; i <= N; i++)
-    g_assert_true (sli_block_check_add_at (at (i * 5), i, NULL));
+    g_assert_true (sli_block_registry_add (at (i * 5), i, NULL));
   full = sli_meta_held_bytes () - before;
   for (uintptr_t i = N_LIVE + 1; i <= N; i++)
-    sli_block_check_remove_at (at (i * 5), i, "test", NULL);
-  sli_block_check_trim ();
+    sli_block_registry_remove (at (i * 5), i, "test", NULL);
+  sli_block_registry_trim ();
   g_assert_cmpuint (sli_meta_held_bytes () - before, <, full / 8);
   for (uintptr_t i = 1; i <= N_LIVE; i++)
     {
-      g_assert_cmpuint (sli_block_check_size (at (i * 5)), ==, i);
-      sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+      g_assert_cmpuint (sli_block_registry_size (at (i * 5)), ==, i);
+      sli_block_registry_remove (at (i * 5), i, "test", NULL);
     }
   for (uintptr_t i = 1; i <= N; i++)
-    sli_block_check_add_at (at (i * 5), i, NULL);
-  g_assert_cmpuint (sli_block_check_count (), ==, N);
+    sli_block_registry_add (at (i * 5), i, NULL);
+  g_assert_cmpuint (sli_block_registry_count (), ==, N);
   for (uintptr_t i = 1; i <= N; i++)
-    sli_block_check_remove_at (at (i * 5), i, "test", NULL);
-  sli_block_check_trim ();
+    sli_block_registry_remove (at (i * 5), i, "test", NULL);
+  sli_block_registry_trim ();
   g_assert_cmpuint (sli_meta_held_bytes (), <=, before);
 }
 
@@ -141,14 +141,14 @@ test_no_space (void)
   before = sli_meta_held_bytes ();
   g_assert_cmpint (setrlimit (RLIMIT_AS, &none), ==, 0);
   for (uintptr_t i = 1; i <= N; i++)
-    if (!sli_block_check_add_at (at (i * 5), i, NULL))
+    if (!sli_block_registry_add (at (i * 5), i, NULL))
       g_error ("block %zu is refused", (size_t) i);
   for (uintptr_t i = 1; i <= N; i++)
     {
-      g_assert_cmpuint (sli_block_check_size (at (i * 5)), ==, i);
-      sli_block_check_remove_at (at (i * 5), i, "test", NULL);
+      g_assert_cmpuint (sli_block_registry_size (at (i * 5)), ==, i);
+      sli_block_registry_remove (at (i * 5), i, "test", NULL);
     }
-  sli_block_check_trim ();
+  sli_block_registry_trim ();
   g_assert_cmpuint (sli_meta_held_bytes (), <=, before + 64 * 16384);
 }
 
@@ -157,20 +157,20 @@ add_and_remove (unsigned index, void *data G_GNUC_UNUSED)
 {
   for (uintptr_t i = 0; i < test_times (50000, 5000); i++)
     {
-      sli_block_check_add_at (at (i * 4 + index + 1), i + 1, NULL);
+      sli_block_registry_add (at (i * 4 + index + 1), i + 1, NULL);
       if (i % 3 != 0)
-        sli_block_check_remove_at (at (i * 4 + index + 1), i + 1, "test",
+        sli_block_registry_remove (at (i * 4 + index + 1), i + 1, "test",
                                    NULL);
     }
   for (uintptr_t i = 0; i < test_times (50000, 5000); i += 3)
-    sli_block_check_remove_at (at (i * 4 + index + 1), i + 1, "test", NULL);
+    sli_block_registry_remove (at (i * 4 + index + 1), i + 1, "test", NULL);
 }
 
 static void
 test_threads (void)
 {
   test_gang (4, add_and_remove, NULL);
-  g_assert_cmpuint (sli_block_check_count (), ==, 0);
+  g_assert_cmpuint (sli_block_registry_count (), ==, 0);
 }
 
 /* --- slice_debug_size() --- */
@@ -226,8 +226,8 @@ check_node_at (uintptr_t number, size_t offset, BlockNodeState wanted)
   void *start = NULL;
   size_t bytes = 0;
 
-  g_assert_cmpint (sli_block_check_node_at ((char *) at (number) + offset,
-                                            &start, &bytes),
+  g_assert_cmpint (sli_block_registry_node_at ((char *) at (number) + offset,
+                                               &start, &bytes),
                    ==, wanted);
   g_assert_true (start == (wanted == BLOCK_NODE_INTERIOR ? at (number)
                                                          : NULL));
@@ -238,9 +238,9 @@ check_node_at (uintptr_t number, size_t offset, BlockNodeState wanted)
 static void
 test_nodes (void)
 {
-  sli_block_check_add_at (at (5), 40, NULL);
-  sli_block_check_add_at (at (9), 40, NULL);
-  sli_block_check_note_node (at (5));
+  sli_block_registry_add (at (5), 40, NULL);
+  sli_block_registry_add (at (9), 40, NULL);
+  sli_block_registry_note_node (at (5));
   check_node_at (5, 0, BLOCK_NODE_LIVE);
   check_node_at (5, 1, BLOCK_NODE_INTERIOR);
   check_node_at (5, 39, BLOCK_NODE_INTERIOR);
@@ -248,10 +248,10 @@ test_nodes (void)
   check_node_at (9, 0, BLOCK_NODE_NONE);
   check_node_at (9, 8, BLOCK_NODE_NONE);
   check_node_at (4, 0, BLOCK_NODE_NONE);
-  sli_block_check_remove_at (at (5), 40, "test", NULL);
+  sli_block_registry_remove (at (5), 40, "test", NULL);
   check_node_at (5, 0, BLOCK_NODE_FREED);
   check_node_at (5, 1, BLOCK_NODE_NONE);
-  sli_block_check_remove_at (at (9), 40, "test", NULL);
+  sli_block_registry_remove (at (9), 40, "test", NULL);
 }
 
 static void
@@ -266,33 +266,33 @@ static void
 death_empty (void)
 {
   expect (108, "not a live block", "40", "40");
-  sli_block_check_remove_at (at (5), 40, "test", NULL);
+  sli_block_registry_remove (at (5), 40, "test", NULL);
 }
 
 static void
 death_twice (void)
 {
-  sli_block_check_add_at (at (5), 40, NULL);
-  sli_block_check_remove_at (at (5), 40, "test", NULL);
+  sli_block_registry_add (at (5), 40, NULL);
+  sli_block_registry_remove (at (5), 40, "test", NULL);
   expect (108, "not a live block", "40", "40");
-  sli_block_check_remove_at (at (5), 40, "test", NULL);
+  sli_block_registry_remove (at (5), 40, "test", NULL);
 }
 
 /* No size stands for any. */
 static void
 death_size_max (void)
 {
-  sli_block_check_add_at (at (5), 40, NULL);
+  sli_block_registry_add (at (5), 40, NULL);
   expect (109, "live block has another size", "unknown, real size 40", "40");
-  sli_block_check_remove_at (at (5), SIZE_MAX, "test", NULL);
+  sli_block_registry_remove (at (5), SIZE_MAX, "test", NULL);
 }
 
 static void
 death_size (void)
 {
-  sli_block_check_add_at (at (5), 40, NULL);
+  sli_block_registry_add (at (5), 40, NULL);
   expect (109, "live block has another size", "41, real size 40", "48");
-  sli_block_check_remove_at (at (5), 41, "test", NULL);
+  sli_block_registry_remove (at (5), 41, "test", NULL);
 }
 
 int
