@@ -1,4 +1,4 @@
-/* alloc.h - shared by the entries, trim.c, fork.c and the observers
+/* alloc.h - what the layer's files and the observers share
  *
  * Layer: alloc.
  *
@@ -44,8 +44,9 @@ uint64_t sli_alloc_count_live_mallocs (void);
 
 /* Starts the helper thread; called again in a forked child. */
 void sli_trim_thread_start (void);
-/* Between the two, which nest, the helper changes nothing; for calls that look
- * at all structures.  The first waits for the helper to finish. */
+/* Between the two calls, which nest, the helper changes nothing; for callers
+ * that look at all structures.  The first call waits for the helper to
+ * finish. */
 void sli_trim_thread_suspend (void);
 void sli_trim_thread_resume (void);
 
@@ -58,7 +59,7 @@ void sli_fork_load (void);
 typedef void (*ForkLocks) (void (*act) (Lock *lock));
 void sli_fork_add_locks (ForkLocks each);
 /* Called when the first call has initialised the layers, before other threads
- * see that. */
-void sli_fork_follow (void);
+ * see that.  If this thread forks, takes the locks that now exist. */
+void sli_fork_hold_new_locks (void);
 
 #endif

@@ -1,4 +1,4 @@
-/* batch.c - for layers above: frees in bulk, chunk lookup
+/* batch.c - frees of many blocks, or without a size; what an address is
  *
  * Layer: alloc.  Below: magazine, and slab as dispatch.c may.  No locks.
  * Design: chapters 4 and 6.
@@ -111,11 +111,11 @@ slice_free_as_v1 (void *block, const char *call)
   bulk_free (1, &block, call, CALL_SITE);
 }
 
-/* Returns true if a block is malloc's and is freed like one of
- * slice_free_aligned().  With slabs these are the large or aligned blocks; in
- * the checking modes, those of them that are registered. */
+/* Returns true if a block is malloc's because it is large or aligned.  Not if
+ * every block is a malloc.  In the checking modes such a block is registered;
+ * any other address is left to the checks of bulk_free(). */
 static bool
-is_apart (const void *block)
+is_malloc_block (const void *block)
 {
   assert_here (block != NULL && LOAD_ACQUIRE (&sli_dispatch.ready));
   if (sli_dispatch.path == PATH_MALLOC || chunk_may_be_at (block))
@@ -132,7 +132,7 @@ slice_free_unsized (void *block)
   if (trace_is_on ())
     sli_trace_free (SLICE_TRACE_SLICE, block, 0);
   dispatch_make_ready ();
-  if (!is_apart (block))
+  if (!is_malloc_block (block))
     {
       bulk_free (1, &block, "slice_free_unsized", CALL_SITE);
       return;

@@ -268,7 +268,7 @@ choose_path (const char *tool, CheckingMode mode)
  * sanitizers and of memcheck does; under callgrind and massif malloc is the
  * usual one, which rounds. */
 static bool
-malloc_tells_exactly (const char *tool)
+malloc_knows_exactly (const char *tool)
 {
   const size_t odd_bytes = 13;
   bool is_exact;
@@ -292,52 +292,67 @@ registers_mallocs (void)
              && sli_option_is_on (SLICE_OPTION_ALWAYS_MALLOC));
 }
 
+/* The path of each block, and what depends on it. */
+COMMON_TEXT static void
+choose_dispatch (const char *tool)
+{
+  const CheckingFallback fallback = { alloc_any, free_any };
+  bool is_checking;
+
+  sli_dispatch.mode = sli_checking_begin (&fallback);
+  sli_dispatch.path = choose_path (tool, sli_dispatch.mode);
+  is_checking = sli_dispatch.path == PATH_CHECKING;
+  sli_dispatch.untraced
+      = is_checking ? *sli_checking_calls () : unchecked_calls;
+  sli_dispatch.size_max = sli_dispatch.path == PATH_MALLOC ? 0
+                          : is_checking ? sli_checking_size_max ()
+                                        : SLICE_SIZE_MAX;
+  sli_dispatch.zone_bytes = is_checking ? sli_checking_begin_zones () : 0;
+  sli_dispatch.malloc_is_exact = malloc_knows_exactly (tool);
+  sli_dispatch.registers = registers_mallocs ();
+  assert_here (sli_dispatch.size_max <= SLICE_SIZE_MAX);
+  assert_here ((sli_dispatch.size_max == 0)
+               == (sli_dispatch.path == PATH_MALLOC));
+  assert_here (!is_checking || sli_dispatch.mode != CHECKING_OFF);
+}
+
+/* Initialises the magazine layer and those below it. */
+COMMON_TEXT static void
+begin_magazines (void)
+{
+  bool is_hardened = sli_dispatch.mode >= CHECKING_HARDENED;
+  MagazineOptions options = {
+    .counts_hits = sli_option_is_on (SLICE_OPTION_COUNT),
+    .picks_randomly = is_hardened,
+    .checks_reentry = is_hardened,
+    .n_quarantine = sli_checking_quarantine_chunks (sli_dispatch.mode)
+  };
+
+  options.is_inline
+      = sli_dispatch.path == PATH_MAGAZINES && !options.counts_hits;
+  sli_magazine_load ();
+  sli_magazine_begin ();
+  sli_magazine_init (&options);
+  sli_dispatch.is_inline = options.is_inline;
+}
+
 COMMON_TEXT static void
 dispatch_begin (void)
 {
   const char *tool = sli_os_memory_tool ();
-  const CheckingFallback fallback = { alloc_any, free_any };
-  MagazineOptions options = { 0 };
 
   assert_held (&begin_lock);
   assert_here (!sli_dispatch.ready);
   sli_option_freeze ();
   if (tool != NULL && sli_option (SLICE_OPTION_FORCE_POOL) == 2)
     sli_annotate_begin ();
-  sli_dispatch.mode = sli_checking_begin (&fallback);
-  sli_dispatch.path = choose_path (tool, sli_dispatch.mode);
-  sli_dispatch.untraced = sli_dispatch.path == PATH_CHECKING
-                              ? *sli_checking_calls ()
-                              : unchecked_calls;
-  sli_dispatch.size_max = sli_dispatch.path == PATH_MALLOC ? 0
-                          : sli_dispatch.path == PATH_CHECKING
-                              ? sli_checking_size_max ()
-                              : SLICE_SIZE_MAX;
-  sli_dispatch.zone_bytes = sli_dispatch.path == PATH_CHECKING
-                                ? sli_checking_begin_zones ()
-                                : 0;
-  sli_dispatch.malloc_is_exact = malloc_tells_exactly (tool);
-  sli_dispatch.registers = registers_mallocs ();
-  options.counts_hits = sli_option_is_on (SLICE_OPTION_COUNT);
-  options.is_inline
-      = sli_dispatch.path == PATH_MAGAZINES && !options.counts_hits;
-  options.picks_randomly = sli_dispatch.mode >= CHECKING_HARDENED;
-  options.checks_reentry = sli_dispatch.mode >= CHECKING_HARDENED;
-  options.n_quarantine = sli_checking_quarantine_chunks (sli_dispatch.mode);
-  sli_magazine_load ();
-  sli_magazine_begin ();
-  sli_magazine_init (&options);
-  sli_dispatch.is_inline = options.is_inline;
-  assert_here (sli_dispatch.size_max <= SLICE_SIZE_MAX);
-  assert_here ((sli_dispatch.size_max == 0)
-               == (sli_dispatch.path == PATH_MALLOC));
-  assert_here (sli_dispatch.path != PATH_CHECKING
-               || sli_dispatch.mode != CHECKING_OFF);
-  sli_trace_follow_hooks ();
-  sli_fork_follow ();
+  choose_dispatch (tool);
+  begin_magazines ();
+  sli_trace_apply_hooks ();
+  sli_fork_hold_new_locks ();
   sli_annotate_happens_before (&sli_dispatch);
   STORE_RELEASE (&sli_dispatch.ready, true);
-  sli_trace_follow ();
+  sli_trace_apply_late_hooks ();
   if (sli_option_is_on (SLICE_OPTION_TRIM_THREAD))
     sli_trim_thread_start ();
 }

@@ -118,10 +118,10 @@ extern const char sli_exit_link;
 
 /* --- trace.c --- */
 
-/* Lets the entries call the hooks if there are any: before `ready' is set, and
- * once more after it. */
-void sli_trace_follow_hooks (void);
-void sli_trace_follow (void);
+/* Lets the entries call the hooks if there are any.  Before `ready' is set, and
+ * again after it, where hooks may have been set meanwhile. */
+void sli_trace_apply_hooks (void);
+void sli_trace_apply_late_hooks (void);
 /* Gets the hooks of the recorder, if there is one. */
 void sli_trace_load (void);
 

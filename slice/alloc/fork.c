@@ -127,7 +127,7 @@ fork_prepare (void)
 /* Another library's handler, between ours, makes the first call: takes the
  * locks before other threads may see that the layers are ready. */
 COMMON_TEXT void
-sli_fork_follow (void)
+sli_fork_hold_new_locks (void)
 {
   if (sli_lock_forking_here ())
     fork_hold_made ();

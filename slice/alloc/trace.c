@@ -51,7 +51,7 @@ traced_free (size_t size, void *block, const void *site)
  * below call `untraced' in turn, the checking mode's if one is on.  A checking
  * mode has no inline path in any case. */
 static bool
-dispatch_follow_once (void)
+dispatch_apply_once (void)
 {
   bool is_traced = trace_hooks () != NULL;
   const CheckingCalls *untraced = &sli_dispatch.untraced;
@@ -76,13 +76,13 @@ dispatch_follow_once (void)
 /* Two threads may set and clear the hooks at the same time.  The entries must
  * end in the state of the last change, so look again after each pass. */
 COMMON_TEXT void
-sli_trace_follow_hooks (void)
+sli_trace_apply_hooks (void)
 {
   bool is_traced;
 
   do
     {
-      is_traced = dispatch_follow_once ();
+      is_traced = dispatch_apply_once ();
       __atomic_thread_fence (__ATOMIC_SEQ_CST);
     }
   while ((trace_hooks () != NULL) != is_traced);
@@ -92,11 +92,11 @@ sli_trace_follow_hooks (void)
  * are not lost: either the thread sees that the layers are ready, or this call
  * sees its hooks. */
 COMMON_TEXT void
-sli_trace_follow (void)
+sli_trace_apply_late_hooks (void)
 {
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (trace_hooks () != NULL)
-    sli_trace_follow_hooks ();
+    sli_trace_apply_hooks ();
 }
 
 void
@@ -107,7 +107,7 @@ slice_set_trace_hooks (const SliceTraceHooks *hooks)
   STORE_RELEASE (&sli_trace_hooks, hooks);
   __atomic_thread_fence (__ATOMIC_SEQ_CST);
   if (sli_alloc_is_ready ())
-    sli_trace_follow_hooks ();
+    sli_trace_apply_hooks ();
 }
 
 /* Defined by the recorder, if one is preloaded.  It uses the address of code

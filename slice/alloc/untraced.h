@@ -20,8 +20,9 @@ void sli_untraced_free_slow (size_t size, void *block);
 /* As slice_free_bulk(). */
 void sli_untraced_free_bulk (size_t n, void *const *blocks);
 
-/* Frees live blocks of any classes to the thread's magazines, as slice_free1()
- * does.  Not for the checking modes, nor if every block is a malloc. */
+/* Frees live blocks of any classes, which are in the processor's cache, to the
+ * thread's magazines, as slice_free1() does.  Not for the checking modes, nor
+ * if every block is a malloc. */
 void sli_untraced_free_warm (size_t n, void *const *blocks);
 
 /* The slow path of untraced_free_class(). */

@@ -234,16 +234,16 @@ static inline __attribute__ ((always_inline)) void *
 alloc_in (CheckingMode mode, size_t size, const void *site)
 {
   ThreadRecord *record = sli_record_self;
-  bool is_traced = mode != CHECKING_CHECKED && call_begin (record);
+  bool is_marked = mode != CHECKING_CHECKED && call_begin (record);
   void *block;
 
-  if (mode != CHECKING_CHECKED && UNLIKELY (!is_traced))
+  if (mode != CHECKING_CHECKED && UNLIKELY (!is_marked))
     {
       record = call_begin_slowly (record, "slice_alloc");
-      is_traced = record->tls != NULL;
+      is_marked = record->tls != NULL;
     }
   block = alloc_body (mode, record, size, site);
-  if (is_traced)
+  if (is_marked)
     call_end (record);
   return block;
 }
@@ -253,15 +253,15 @@ free_in (CheckingMode mode, size_t size, void *block, const char *operation,
          const void *site)
 {
   ThreadRecord *record = sli_record_self;
-  bool is_traced = mode != CHECKING_CHECKED && call_begin (record);
+  bool is_marked = mode != CHECKING_CHECKED && call_begin (record);
 
-  if (mode != CHECKING_CHECKED && UNLIKELY (!is_traced))
+  if (mode != CHECKING_CHECKED && UNLIKELY (!is_marked))
     {
       record = call_begin_slowly (record, operation);
-      is_traced = record->tls != NULL;
+      is_marked = record->tls != NULL;
     }
   free_body (mode, record, size, block, operation, site);
-  if (is_traced)
+  if (is_marked)
     call_end (record);
 }
 

@@ -33,11 +33,13 @@ typedef struct
 
 /* Initialises the modes; once, with the options frozen. */
 CheckingMode sli_checking_begin (const CheckingFallback *fallback);
+
 /* The number of freed chunks of a class that wait in each thread; 0: none. */
 unsigned sli_checking_quarantine_chunks (CheckingMode mode);
 
 /* The largest size of blocks that are chunks; larger ones are malloc's. */
 size_t sli_checking_size_max (void);
+
 /* The functions of a mode. */
 typedef struct
 {
@@ -56,10 +58,14 @@ typedef struct
 
 /* The functions of the mode in force. */
 const CheckingCalls *sli_checking_calls (void);
+
+/* --- blocks of malloc's (checking-mallocs.c) ----------------------------- */
+
 /* Once, if the mode has chunks: from now on bytes that are checked lie behind
  * each block of malloc's.  Returns their number, which is to be allocated
  * beside the block's size; 0: the mode has none. */
 size_t sli_checking_begin_zones (void);
+
 /* Register a block of the system's malloc with its size, and remove it; the
  * second ends the program if the block is not live, has another size or was
  * written past its end.  size may be BLOCK_ANY_SIZE there. */
@@ -79,6 +85,13 @@ bool sli_checking_add_large (void *block, size_t size, const void *site);
 void sli_checking_remove_large (const void *block, size_t size,
                                 const char *operation, const void *site);
 
+/* Returns true if it is a live block of the system's malloc. */
+bool sli_checking_is_large (const void *block);
+/* The requested size of such a block, if known; 0 if it is no block. */
+size_t sli_checking_large_bytes (const void *block);
+
+/* --- blocks in chunks ---------------------------------------------------- */
+
 /* hardened and debug: checks the contents of all chunks, and what lies behind
  * all blocks of malloc's, and ends the program if one is damaged.  No other
  * thread may use slices meanwhile. */
@@ -94,11 +107,6 @@ void sli_checking_unnote_aligned (size_t size, void *block,
 /* Ends the program: an address in a slab is freed as a block of malloc. */
 _Noreturn void sli_checking_report_free (size_t size, const void *block,
                                          const char *operation);
-
-/* Returns true if it is a live block of the system's malloc. */
-bool sli_checking_is_large (const void *block);
-/* The requested size of such a block, if known; 0 if it is no block. */
-size_t sli_checking_large_bytes (const void *block);
 
 /* The size of the live block that a tag describes; 0: none. */
 size_t sli_checking_tag_bytes (uint16_t tag);

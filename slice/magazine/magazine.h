@@ -23,6 +23,7 @@ void sli_magazine_load (void);
 
 /* Before the first block: initialises the layers below. */
 void sli_magazine_begin (void);
+
 /* Options for sli_magazine_init(), which then initialises this layer. */
 typedef struct
 {
