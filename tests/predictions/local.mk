@@ -6,6 +6,7 @@
 
 EXTRA_DIST += \
 	%D%/changes/anagrams.diff \
+	%D%/changes/byacc.diff \
 	%D%/changes/cjson.diff \
 	%D%/changes/ed.diff \
 	%D%/changes/events.diff \
@@ -26,11 +27,13 @@ EXTRA_DIST += \
 	%D%/changes/quadtree.diff \
 	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
+	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
 	%D%/changes/yajl.diff \
 	%D%/changes/yaml.diff \
 	%D%/list \
 	%D%/measured/anagrams.txt \
+	%D%/measured/byacc.txt \
 	%D%/measured/cjson.txt \
 	%D%/measured/ed.txt \
 	%D%/measured/events.txt \
@@ -51,6 +54,7 @@ EXTRA_DIST += \
 	%D%/measured/quadtree.txt \
 	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
+	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
 	%D%/measured/yajl.txt \
 	%D%/measured/yaml.txt \
