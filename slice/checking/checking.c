@@ -94,7 +94,7 @@ undo_alloc (char *chunk, unsigned class_index, uint16_t *tag)
 
 /* Compiled once for each mode.  Trimmers leave the records of these modes
  * alone, so a call uses its record without entering it. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 alloc_body (CheckingMode mode, ThreadRecord *record, size_t size,
             const void *site)
 {
@@ -175,7 +175,7 @@ push_round (CheckingMode mode, ThreadRecord *record, unsigned class_index,
 }
 
 /* Compiled once for each mode. */
-static inline __attribute__ ((always_inline)) void
+static ALWAYS_INLINE void
 free_body (CheckingMode mode, ThreadRecord *record, size_t size, void *block,
            const char *operation, const void *site)
 {
@@ -230,7 +230,7 @@ call_begin_slowly (const ThreadRecord *record, const char *operation)
 }
 
 /* Compiled once for each mode. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 alloc_in (CheckingMode mode, size_t size, const void *site)
 {
   ThreadRecord *record = sli_record_self;
@@ -248,7 +248,7 @@ alloc_in (CheckingMode mode, size_t size, const void *site)
   return block;
 }
 
-static inline __attribute__ ((always_inline)) void
+static ALWAYS_INLINE void
 free_in (CheckingMode mode, size_t size, void *block, const char *operation,
          const void *site)
 {
@@ -266,7 +266,7 @@ free_in (CheckingMode mode, size_t size, void *block, const char *operation,
 }
 
 /* The public calls; the fallbacks of alloc.c serve the unusual cases. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 alloc_any_in (CheckingMode mode, size_t size, bool may_fail, const void *site)
 {
   void *block;
@@ -277,7 +277,7 @@ alloc_any_in (CheckingMode mode, size_t size, bool may_fail, const void *site)
   return sli_checking.fallback.alloc (size, may_fail, site);
 }
 
-static inline __attribute__ ((always_inline)) void
+static ALWAYS_INLINE void
 free_any_in (CheckingMode mode, size_t size, void *block, const void *site)
 {
   if (LIKELY (fits_mode (mode, size)) && LIKELY (block != NULL))

@@ -112,7 +112,7 @@ object_slow (void *linear, size_t size)
   return buffer + 1;
 }
 
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 object_new (void *linear, size_t size)
 {
   LinearPrefix *prefix = linear_prefix (linear);

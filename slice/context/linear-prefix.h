@@ -1,6 +1,6 @@
 /* linear-prefix.h - the layout of linear contexts
  *
- * Layer: context.  Shared by linear.c and linear-object.c alone.
+ * Layer: context.  For linear.c and linear-object.c alone.
  *
  * A linear context is a node whose block begins with the state of the arena:
  *
@@ -63,9 +63,9 @@ typedef struct
   size_t kind;                    /* KIND_LINEAR; must be last */
 } LinearPrefix;
 
-_Static_assert (offsetof (LinearPrefix, kind) + sizeof (size_t)
-                    == sizeof (LinearPrefix),
-                "the kind lies just before the header");
+SLICE_STATIC_ASSERT (offsetof (LinearPrefix, kind) + sizeof (size_t)
+                         == sizeof (LinearPrefix),
+                     "the kind lies just before the header");
 
 static inline LinearPrefix *
 linear_prefix (const void *linear)
@@ -83,8 +83,8 @@ linear_round (size_t bytes)
 
 COLD _Noreturn void sli_context_linear_report (const void *linear);
 
-/* The prefix of a pointer, which may be any, after all checks.  Not in
- * MODE_NODES. */
+/* The prefix of a linear context, after all checks; any other pointer ends the
+ * program.  Not in MODE_NODES. */
 LinearPrefix *sli_context_linear_examine (const void *linear,
                                           const char *operation);
 

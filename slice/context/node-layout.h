@@ -13,6 +13,8 @@
 
 #include <slice/ralloc.h>
 
+#include "base/check.h"
+
 /* A node in the ordinary layout, four words before the payload:
  *
  *   block      +8         +16        +24        +32
@@ -61,8 +63,8 @@ enum
 /* The pprev of a node that is being destroyed. */
 #define NODE_DYING ((void **) (uintptr_t) 2)
 
-_Static_assert (RALLOC_UNUSUAL_V1 == (NODE_EXT | NODE_LIMITED),
-                "what sends allocations out of their fast path");
+SLICE_STATIC_ASSERT (RALLOC_UNUSUAL_V1 == (NODE_EXT | NODE_LIMITED),
+                     "what sends allocations out of their fast path");
 
 static inline bool
 node_is_dead (const Node *node)
@@ -79,8 +81,10 @@ enum
   LAST_STEP_BYTES = 128 /* between the last two classes */
 };
 
-_Static_assert (sizeof (Node) % NODE_ALIGN == 0, "payloads are 16-aligned");
-_Static_assert (SLICE_SIZE_MAX % NODE_ALIGN == 0, "nodes fill the last class");
+SLICE_STATIC_ASSERT (sizeof (Node) % NODE_ALIGN == 0,
+                     "payloads are 16-aligned");
+SLICE_STATIC_ASSERT (SLICE_SIZE_MAX % NODE_ALIGN == 0,
+                     "nodes fill the last class");
 
 /* A block that is no plain slice (NODE_HAS_PREFIX) has a prefix before the
  * header.  The prefix's last word, just before the header, is its kind. */
@@ -96,7 +100,7 @@ typedef struct
   uint64_t kind;                      /* its last word: KIND_LARGE */
 } LargePrefix;
 
-_Static_assert (sizeof (LargePrefix) == 16, "headers stay aligned");
+SLICE_STATIC_ASSERT (sizeof (LargePrefix) == 16, "headers stay aligned");
 
 /* A record for what few nodes have: a destructor, a name, a limit, references,
  * many children that had to be moved, debugging data. */

@@ -263,7 +263,7 @@ check_trailing (const void *payload, const char *operation)
  * A freed node is recognised by its parent word.  A block of another kind
  * fails the third test, and an interior pointer the third or the fourth,
  * unless a word before it happens to point to a word that points to it. */
-static inline __attribute__ ((always_inline)) Node *
+static ALWAYS_INLINE Node *
 check_leading (const void *payload, const char *operation)
 {
   Node *node = head_of (payload);

@@ -1,5 +1,5 @@
 /* node.h - the node of a context: the mode, functions that find, check and
- * link nodes, and what the files of this layer offer each other
+ * link nodes, and the functions that the files of this layer share
  *
  * Layer: context.  It uses slice.h like any program, and the messages of the
  * base layer.  No locks: a tree belongs to one thread at a time.
@@ -229,7 +229,7 @@ node_link (void *parent, Node *node, void *payload)
 
 /* Removes a live node from its list; its pprev has been checked.  `is_head':
  * the caller knows that headers come first. */
-static inline __attribute__ ((always_inline)) void
+static ALWAYS_INLINE void
 node_unlink_linked (Node *node, void *payload, const char *operation,
                     bool is_head)
 {
@@ -429,11 +429,11 @@ size_t sli_limit_listed_bytes (const void *top);
 void sli_limit_set_flags (void *top, bool limited);
 void sli_limit_set_listed_flags (void *top, bool limited);
 
+/* Ends the program (210) if a pointer is NULL. */
+void sli_context_require_string (const void *pointer, const char *operation);
 /* Formats a text of `length' bytes into a block of length + 1 bytes, which the
  * caller frees by slice_free1().  For texts that may be made from the string
  * that they are written to, before that string moves.  NULL: no memory. */
-/* Ends the program (210) if a pointer is NULL. */
-void sli_context_require_string (const void *pointer, const char *operation);
 char *sli_context_format (size_t length, const char *fmt, va_list args)
     SLICE_ATTR_PRINTF (2, 0);
 

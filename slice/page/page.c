@@ -99,8 +99,8 @@ sli_page_lock (void)
 
 /* Adds n free granules, from `next' on, to the run that begins at `first'. */
 static ALWAYS_INLINE void
-region_take_granules (Region *region, unsigned first, unsigned next,
-                      unsigned n)
+region_alloc_granules (Region *region, unsigned first, unsigned next,
+                       unsigned n)
 {
   assert_held (&sli_page.lock);
   assert_here (region->n_free >= n);
@@ -134,7 +134,7 @@ region_alloc_run (Region *region, unsigned first, unsigned n_granules,
       sli_page.n_purged--;
     }
   *is_zero = granuleset_has_all (&region->zeroed, first, n_granules);
-  region_take_granules (region, first, first, n_granules);
+  region_alloc_granules (region, first, first, n_granules);
   STORE (&region->run_granules[first], (uint8_t) n_granules);
   region->used_msec = sli_os_clock_msec ();
   sli_region_file (region);
@@ -271,7 +271,7 @@ region_extend_run (Region *region, unsigned first, unsigned n_granules,
   if (region->state != REGION_USED || next + n_more > region->n_granules
       || !granuleset_has_all (&region->free, next, n_more))
     return false;
-  region_take_granules (region, first, next, n_more);
+  region_alloc_granules (region, first, next, n_more);
   return true;
 }
 

@@ -161,7 +161,7 @@ run_length (const GcSlab *slab, unsigned index)
 
 /* Uses up to n_max free neighbours of a slab that has one; *n is how many. */
 static inline char *
-slab_take (GcSlab *slab, unsigned n_max, unsigned *n)
+slab_alloc_objects (GcSlab *slab, unsigned n_max, unsigned *n)
 {
   unsigned index = slab_find (slab);
   GcWord *word = &slab->words[index / GC_WORD_BITS];
@@ -199,7 +199,7 @@ gc_marked (RallocGc *gc, const GcSlab *slab)
 
 /* Where the slab of an object would begin. */
 static inline GcSlab *
-slab_place (const void *object)
+slab_start (const void *object)
 {
   size_t granule_bytes = (size_t) 1 << sli_region_granule_shift;
 
@@ -210,7 +210,7 @@ slab_place (const void *object)
 static inline GcSlab *
 slab_of (const void *object)
 {
-  GcSlab *slab = slab_place (object);
+  GcSlab *slab = slab_start (object);
 
   return LIKELY (sli_map_is_noted_near (slab, NOTE_GC_SLAB))
                  || sli_map_is_noted (slab, NOTE_GC_SLAB)

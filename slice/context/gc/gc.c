@@ -109,16 +109,16 @@ sli_gc_bytes (const void *payload)
 
 /* --- slabs' objects ------------------------------------------------------- */
 
-/* Where an object's bits are. */
+/* The bits of an object: the word that has them, and which they are. */
 typedef struct
 {
   GcWord *word;
   unsigned index; /* of the object in its slab */
-} BitsPlace;
+} ObjectBits;
 
 /* The index of the object that begins at an address; false: none does.  One
  * does where the lower half of the product is less than the reciprocal. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 slab_index (const GcSlab *slab, const void *address, unsigned *index)
 {
   size_t offset = (size_t) ((const char *) address - slab->objects);
@@ -130,27 +130,27 @@ slab_index (const GcSlab *slab, const void *address, unsigned *index)
 }
 
 /* Finds the bits of a live object of a slab; false: the address is none. */
-static inline __attribute__ ((always_inline)) bool
-slab_has (GcSlab *slab, const void *object, BitsPlace *place)
+static ALWAYS_INLINE bool
+slab_has (GcSlab *slab, const void *object, ObjectBits *bits)
 {
-  if (UNLIKELY (!slab_index (slab, object, &place->index)))
+  if (UNLIKELY (!slab_index (slab, object, &bits->index)))
     return false;
-  place->word = &slab->words[place->index / GC_WORD_BITS];
-  KEEP (place->word);
-  return LIKELY ((place->word->used >> (place->index % GC_WORD_BITS) & 1) != 0
+  bits->word = &slab->words[bits->index / GC_WORD_BITS];
+  KEEP (bits->word);
+  return LIKELY ((bits->word->used >> (bits->index % GC_WORD_BITS) & 1) != 0
                  && !slab_sets_aside (slab, object));
 }
 
 /* The same, but ends the program unless the object is live. */
-static BitsPlace
+static ObjectBits
 slab_find_live (GcSlab *slab, const void *object, const char *operation)
 {
-  BitsPlace place;
+  ObjectBits bits;
 
-  if (slab_has (slab, object, &place))
-    return place;
+  if (slab_has (slab, object, &bits))
+    return bits;
   sli_gc_report (object,
-                 slab_index (slab, object, &place.index)
+                 slab_index (slab, object, &bits.index)
                      ? "an object of a gc context that is free already"
                      : "an address inside an object of a gc context",
                  operation);
@@ -168,13 +168,13 @@ slab_freed_edge (GcSlab *slab)
 }
 
 static inline void
-slab_free (GcSlab *slab, BitsPlace place)
+slab_free (GcSlab *slab, ObjectBits bits)
 {
-  uint64_t bit = (uint64_t) 1 << (place.index % GC_WORD_BITS);
+  uint64_t bit = (uint64_t) 1 << (bits.index % GC_WORD_BITS);
 
-  place.word->used &= ~bit;
-  place.word->marked &= ~bit;
-  slab->hint = (uint16_t) (place.word - slab->words);
+  bits.word->used &= ~bit;
+  bits.word->marked &= ~bit;
+  slab->hint = (uint16_t) (bits.word - slab->words);
   if (UNLIKELY (--slab->n_used == 0 || slab->partial_pprev == NULL))
     slab_freed_edge (slab);
 }
@@ -207,14 +207,14 @@ bucket_alloc (RallocGc *gc, size_t bytes)
       if (slab == NULL)
         return NULL;
     }
-  object = slab_take (slab, UINT_MAX, &n);
+  object = slab_alloc_objects (slab, UINT_MAX, &n);
   bucket->next = object + bytes;
   bucket->end = object + n * bytes;
   return object;
 }
 
 /* Allocates an object up to GC_SMALL_MAX and GC_SMALL_ALIGN_MAX. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 object_small (RallocGc *gc, size_t size, size_t align)
 {
   size_t bytes = align_up (size + (size == 0), align);
@@ -250,7 +250,7 @@ object_slow (RallocGc *gc, size_t size, size_t align)
   if (align <= NODE_ALIGN)
     return ralloc_size (gc, size);
   slab = sli_gc_slab_new_alone (gc, max_size (size, 1), align);
-  return slab != NULL ? slab_take (slab, 1, &n) : NULL;
+  return slab != NULL ? slab_alloc_objects (slab, 1, &n) : NULL;
 }
 
 /* The alignments 32 and 64, and objects of no bytes. */
@@ -327,14 +327,14 @@ any_free (void *ptr)
 void
 ralloc_gc_free (void *ptr)
 {
-  GcSlab *slab = slab_place (ptr);
-  BitsPlace place;
+  GcSlab *slab = slab_start (ptr);
+  ObjectBits bits;
 
   if (UNLIKELY (ptr == NULL))
     return;
   if (LIKELY (sli_map_is_noted_near (slab, NOTE_GC_SLAB)
-              && slab_has (slab, ptr, &place)))
-    slab_free (slab, place);
+              && slab_has (slab, ptr, &bits)))
+    slab_free (slab, bits);
   else
     any_free (ptr);
 }
@@ -439,9 +439,9 @@ report_other (const void *mem)
 }
 
 static inline void
-place_mark (BitsPlace place)
+bits_mark (ObjectBits bits)
 {
-  place.word->marked |= (uint64_t) 1 << (place.index % GC_WORD_BITS);
+  bits.word->marked |= (uint64_t) 1 << (bits.index % GC_WORD_BITS);
 }
 
 /* Marks what any pointer leads to, and remembers its slab. */
@@ -461,20 +461,20 @@ any_mark (RallocGc *gc, const void *mem)
   if (UNLIKELY (slab->gc != gc))
     report_other (mem);
   *gc_marked (gc, slab) = slab;
-  place_mark (slab_find_live (slab, mem, "ralloc_gc_mark_live"));
+  bits_mark (slab_find_live (slab, mem, "ralloc_gc_mark_live"));
 }
 
 /* (It ends with each call that it makes, so that it saves no registers.) */
 void
 ralloc_gc_mark_live (RallocGc *gc, const void *mem)
 {
-  GcSlab *slab = slab_place (mem);
-  BitsPlace place;
+  GcSlab *slab = slab_start (mem);
+  ObjectBits bits;
 
   if (LIKELY (sli_context_mode == 0 && gc != NULL && gc->magic == GC_MAGIC
               && *gc_marked (gc, slab) == slab && slab != NULL
-              && slab_has (slab, mem, &place)))
-    place_mark (place);
+              && slab_has (slab, mem, &bits)))
+    bits_mark (bits);
   else
     any_mark (gc, mem);
 }

@@ -7,8 +7,8 @@
  * first.  It examines the contexts that hold a node, the oldest reference
  * first, and the way from each up to the top of the dying part of the tree:
  *
- * - no dying node is above it, nor a child of a node whose children are all
- * being freed: this holder survives, and the node moves to it;
+ *   - no dying node is above it, nor a child of a node whose children are all
+ *     being freed: this holder survives, and the node moves to it;
  *   - a node on the way may refuse: it is asked, the topmost first;
  *   - a node on the way has references: the search goes on from it.
  *
@@ -18,7 +18,7 @@
  * The records of nodes keep the results, as numbers that each walk and each
  * search takes from one counter, in steps of four:
  *
- * known the node goes: a search is over and has found no holder
+ *   known        the node goes: a search is over and has found no holder
  *   known + 1    the node has moved out
  *   serial       the search under way has met the node, and its way up
  *   serial + 2   the same of a node that is to be asked

@@ -123,7 +123,7 @@ leaf_free_trailing (void **slot, void *child)
  * first child that is no plain leaf, or NULL; *link then points to that one.
  * The walk of a large tree spends its time here, so the end of the batch is
  * kept in a register.  `examined' is a constant where this is inlined. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 run_free (Walk *walk, const void *at, void *child, void ***link,
           void ***batch_end, bool examined)
 {
@@ -163,7 +163,7 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
 
 /* Frees leaves, and nodes that have only leaves, up to the first other child,
  * which it returns, or NULL.  Does not write the list back. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 leaves_free (Walk *walk, const void *at, void *child, void **link,
              bool examined)
 {
@@ -276,14 +276,14 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
 }
 
 /* The header of a node; `tail': it is behind the payload. */
-static inline __attribute__ ((always_inline)) Node *
+static ALWAYS_INLINE Node *
 walk_node (const void *payload, bool tail)
 {
   return tail ? sli_context_trailing_header (payload) : head_of (payload);
 }
 
 /* Removes the child at the front of a list. */
-static inline __attribute__ ((always_inline)) void
+static ALWAYS_INLINE void
 first_child_unlink (void **slot, Node *node, bool tail)
 {
   void *next = node->next;
@@ -303,7 +303,7 @@ first_child_unlink (void **slot, Node *node, bool tail)
 /* Descends to the child at the front of the list of `at', which is no plain
  * leaf.  Returns the node at which the walk goes on: the child, or the same as
  * before if the child does not go. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail,
               bool examined)
 {
@@ -320,7 +320,7 @@ walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail,
 
 /* Frees the node *at, which has no children, and sets *at to its parent.
  * False: its destructor ran instead, and the walk reads the node again. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 walk_ascend (Walk *walk, void **at, Node *node, bool tail, bool examined)
 {
   void *payload = *at;
@@ -346,7 +346,7 @@ walk_ascend (Walk *walk, void **at, Node *node, bool tail, bool examined)
 /* Frees the descendants of `at' and, unless it is walk->keep, the node itself.
  * `tail' and, unless it is set, `examined' are constants where this is
  * inlined. */
-static inline __attribute__ ((always_inline)) void
+static ALWAYS_INLINE void
 walk_below (Walk *walk, void *at, bool tail, bool examined)
 {
   for (;;)
@@ -430,7 +430,7 @@ live_free (void *ptr, Node *node, const char *operation)
 }
 
 static COLD bool
-watched_free (void *ptr, Node *node, const char *operation)
+debug_free (void *ptr, Node *node, const char *operation)
 {
   void *parent = node_parent (node);
   uintptr_t above = context_enter (parent, operation);
@@ -451,14 +451,14 @@ any_free (void *ptr, const char *operation)
   if (UNLIKELY (node->pprev == NODE_DYING))
     return false;
   return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0)
-             ? watched_free (ptr, node, operation)
+             ? debug_free (ptr, node, operation)
              : live_free (ptr, node, operation);
 }
 
 /* Frees the children of a node to the magazines, if they are a few plain
  * leaves: most trees are small, and a walk costs more to start than they cost
  * to free.  False: children are left, for a walk.  In the default mode. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 few_leaves_free (void *ptr, Node *node, const char *operation)
 {
   void *child = node->child;
@@ -487,7 +487,7 @@ few_leaves_free (void *ptr, Node *node, const char *operation)
 }
 
 /* Frees a plain node that is linked, when its children are freed. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 leaf_free (void *ptr, Node *node, size_t class_index, const char *operation)
 {
   node_unlink_linked (node, ptr, operation, true);
@@ -530,7 +530,7 @@ CONTEXT_TEXT static NOINLINE bool far_free (void *ptr, const char *operation);
  * sli_context_check(); leaves all others to any_free().  Without `far' it
  * serves nodes in the first extents, which have most, and ends with each call
  * that it makes, so that a leaf is freed without saved registers. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 free_node (void *ptr, const char *operation, bool far)
 {
   Node *node = head_of (ptr);

@@ -48,7 +48,8 @@ typedef struct
   Walk *walk;          /* the walk that frees; NULL: the top of a tree may */
   uintptr_t known;     /* in records of nodes that go; 0: there are no results,
                           and the fields below are not set */
-  uintptr_t serial; /* in records that the search has met; 0: there is none */
+  uintptr_t serial;    /* in records that the search has met; 0: there is
+                          none */
   Extension *start;    /* the node that is to be freed */
   Extension *first;    /* the queue: nodes whose references are next */
   Extension *last;
@@ -81,7 +82,8 @@ struct Walk
   Bin bins[N_BINS];
 };
 
-_Static_assert (sizeof (Walk) <= 21 * 1024, "what ralloc_free() says of it");
+SLICE_STATIC_ASSERT (sizeof (Walk) <= 21 * 1024,
+                     "what ralloc_free() says of it");
 
 static inline void
 walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
@@ -110,7 +112,7 @@ void sli_free_batch (Walk *walk, Batch *batch);
  * walk is over. */
 void sli_free_flush (Walk *walk);
 
-static inline __attribute__ ((always_inline)) void
+static ALWAYS_INLINE void
 batch_push (Walk *walk, Batch *batch, void *block)
 {
   unsigned n = batch->n;
@@ -214,7 +216,7 @@ bool sli_free_top_survives (void **ptr, const char *operation);
 /* --- examining a node without a walk ------------------------------------ */
 
 /* The class of a node's block; 0: it is in no slab. */
-static inline __attribute__ ((always_inline)) size_t
+static ALWAYS_INLINE size_t
 node_class (const Node *node)
 {
   return LIKELY (extent_cache_has_large (node)) || sli_map_has_near (node)
@@ -231,7 +233,7 @@ is_plain_leaf (const void *child, const void *parent)
 }
 
 /* As node_is_linked(), without a call; false also for what it can't tell. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 is_linked_near (const Node *node, const void *ptr)
 {
   void *const *place = node->pprev;
@@ -245,8 +247,7 @@ is_linked_near (const Node *node, const void *ptr)
 
 /* Removes the node that the walk frees from its list. */
 CONTEXT_TEXT static inline void
-walk_detach (Walk *walk, void *payload, Node *node,
-                  const char *operation)
+walk_detach (Walk *walk, void *payload, Node *node, const char *operation)
 {
   walk->fallback_parent = node_parent (node);
   node_unlink (node, payload, operation);

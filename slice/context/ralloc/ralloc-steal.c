@@ -111,7 +111,7 @@ sli_context_steal (void *new_ctx, Node *node, void *ptr,
 
 /* Returns true if a word, or all of a header, can be read.  Without `far' only
  * in the first extents, which have most nodes. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 is_at_hand (const void *address, bool far)
 {
   return LIKELY (extent_cache_has (address))
@@ -121,7 +121,7 @@ is_at_hand (const void *address, bool far)
 }
 
 /* As node_is_linked(). */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 is_linked_at_hand (const Node *node, const void *payload, bool is_near,
                    bool far)
 {
@@ -135,7 +135,7 @@ is_linked_at_hand (const Node *node, const void *payload, bool is_near,
 
 /* Returns true if an apparent root may be a list's tail pointer that points to
  * the first element behind it.  With `far' the slab tells. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 may_be_payload (const Node *node, bool far)
 {
   return UNLIKELY (node->pprev == &node->next)
@@ -145,7 +145,7 @@ may_be_payload (const Node *node, bool far)
 /* Steals a plain node to a plain parent in the default mode, with the same
  * checks as sli_context_check().  False: it is another case.  Without `far'
  * this calls no function, and serves nodes without children. */
-static inline __attribute__ ((always_inline)) bool
+static ALWAYS_INLINE bool
 plain_steal (void *new_ctx, void *ptr, bool far)
 {
   Node *node = head_of (ptr);

@@ -34,7 +34,7 @@ steps_before_last (size_t size)
 
 /* Makes a node from the top block of the thread's magazine, as the inline code
  * does.  NULL: take the slow path, as also for size 0. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 node_alloc (const void *ctx, size_t size)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
@@ -73,7 +73,7 @@ node_alloc (const void *ctx, size_t size)
 }
 
 /* The same for a root, if no mode is set. */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 root_alloc (size_t size)
 {
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
@@ -151,7 +151,7 @@ rzalloc_size_slow (const void *ctx, size_t size)
 /* Clears a payload of `steps' bytes and one Step more.  Most are short: a few
  * stores, from both ends towards the middle, take less time than a call to
  * memset(). */
-static inline __attribute__ ((always_inline)) void *
+static ALWAYS_INLINE void *
 payload_clear (char *payload, size_t steps)
 {
   const size_t step = sizeof (Step);
