@@ -285,7 +285,7 @@ test_pages (void)
                          1));
   BREAK ("P4", region->extent, region->extent->n_purged,
          region->extent->n_purged++);
-  BREAK ("P6", &sli_page, sli_page.n_plain, sli_page.n_plain++);
+  BREAK ("P6", &sli_page, sli_page.n_small_paged, sli_page.n_small_paged++);
   BREAK ("P6", &sli_page, sli_page.n_purged, sli_page.n_purged++);
   BREAK ("P6", &sli_page, sli_page.counts.n_idle, sli_page.counts.n_idle++);
   BREAK ("P6", &sli_page, sli_page.counts.n_regions,
