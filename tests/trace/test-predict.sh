@@ -39,6 +39,9 @@ equal "list: memory is inconclusive" "$(awk '$1 == "memory" { print $2 }' \
 predict --site queue_item --as pool
 equal "queue: a pool of what is largest" "$(sed -n 1p "$work/out")" \
   "site     queue_item: Pool; tried on: pool 24"
+predict --site queue_item --as slice
+equal "queue: slices of what is largest" "$(sed -n 1p "$work/out")" \
+  "site     queue_item: Pool; tried on: slice 24"
 predict --site list_item --site queue_item --as pool
 equal "both: all their calls" "$(sed -n '2s/ frees;.*//p' "$work/out")" \
   "calls    40000 allocations, 39900"
@@ -151,7 +154,7 @@ equal "threads" "$? $(cat "$work/err")" \
   "3 slice-trace: no such site whose blocks one thread has, and that would suit an arena"
 predict --as tree
 equal "no such arena" "$? $(cat "$work/err")" \
-  '2 slice-trace: --as: "linear" or "pool"'
+  '2 slice-trace: --as: "linear", "pool" or "slice"'
 "$trace" predict -n 5 --site list_item "$work/tried.trace" "exit 3" \
   > "$work/out" 2> "$work/err"
 equal "a command that fails" "$? $(cat "$work/err")" \
@@ -179,6 +182,9 @@ equal "on malloc" "$(served malloc | tr '\n' ' ')" "0 wrong 0 "
 # buffer of standard output
 equal "on a linear arena" "$(served linear | tr '\n' ' ')" "0 wrong 40201 "
 equal "on a pool" "$(served "pool 24" | tr '\n' ' ')" "0 wrong 40200 "
+equal "on slices" "$(served "slice 24" | tr '\n' ' ')" "0 wrong 40200 "
+equal "on slices that are too small" "$(served "slice 16" | tr '\n' ' ')" \
+  "0 wrong 200 "
 equal "on a pool that is too small" "$(served "pool 16" | tr '\n' ' ')" \
   "0 wrong 200 "
 

@@ -2,8 +2,8 @@
  *
  * Layer: dropin.  For slice-trace predict: takes the place of advice-region.c
  * and advice-chunks.c in a library of its own.  The calls of the advised site
- * get objects of a real linear arena or pool, as they would in the changed
- * program.  Or they are found, and served by the malloc behind: the difference
+ * get objects of a real linear arena or pool, or slices, as they would in the
+ * changed program.  Or they are found, and served by the malloc behind: the difference
  * of two such runs is what the arena saves, whatever finding the site costs.
  *
  * All of the library's pages come from one range, so that free() knows the
@@ -13,7 +13,8 @@
  * slice-trace checks that.  The arena does not know the sizes of its objects,
  * so malloc_usable_size() of them is what is mapped behind them.
  *
- * SLICE_TRIAL: "malloc", "linear", or "pool" and the size of its objects.
+ * SLICE_TRIAL: "malloc", "linear", or "pool" or "slice" and the size of the
+ * objects.
  * SLICE_TRIAL_COUNT: a file that gets at exit the number of objects, and how
  * long the program took to free them where it does nothing else: from the
  * first free after an allocation to the one after which none is left.
@@ -28,6 +29,7 @@
 
 #include <slice/linear.h>
 #include <slice/pool.h>
+#include <slice/slice.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,7 +50,8 @@ static struct
 {
   SliceLinear *linear;
   SlicePool *pool;
-  size_t object_bytes; /* of the pool */
+  bool has_slices;
+  size_t object_bytes; /* of the pool, or of the slices */
   uintptr_t top;       /* of the range that is mapped */
   uint64_t n_live, n_served;
   bool is_timed;
@@ -159,6 +162,8 @@ sli_region_alloc (unsigned site UNUSED, size_t size)
     block = slice_linear_alloc (trial.linear, size == 0 ? 1 : size);
   else if (trial.pool != NULL && size <= trial.object_bytes)
     block = slice_pool_alloc (trial.pool);
+  else if (trial.has_slices && size <= trial.object_bytes)
+    block = slice_try_alloc (trial.object_bytes);
   if (block == NULL)
     return NULL;
   if (UNLIKELY (trial.is_timed))
@@ -176,6 +181,8 @@ sli_region_free (void *block)
     frees_note ();
   if (trial.pool != NULL)
     slice_pool_free (trial.pool, block);
+  else if (trial.has_slices)
+    slice_free1 (trial.object_bytes, block);
   else if (trial.n_live == 0)
     slice_linear_reset (trial.linear, SLICE_KEEP_ALL);
 }
@@ -183,14 +190,14 @@ sli_region_free (void *block)
 size_t
 sli_region_bytes (const void *block)
 {
-  return trial.pool != NULL ? trial.object_bytes
-                            : trial.top - (uintptr_t) block;
+  return trial.object_bytes != 0 ? trial.object_bytes
+                                 : trial.top - (uintptr_t) block;
 }
 
 bool
 sli_region_resize (void *block UNUSED, size_t size)
 {
-  return trial.pool != NULL && size <= trial.object_bytes;
+  return size <= trial.object_bytes;
 }
 
 void
@@ -213,9 +220,14 @@ arena_make (const char *wanted)
       trial.object_bytes = strtoul (wanted + 5, NULL, 10);
       trial.pool = slice_pool_new_plain (trial.object_bytes);
     }
+  else if (strncmp (wanted, "slice ", 6) == 0)
+    {
+      trial.object_bytes = strtoul (wanted + 6, NULL, 10);
+      trial.has_slices = true;
+    }
   else
     return true;
-  return trial.linear != NULL || trial.pool != NULL;
+  return trial.linear != NULL || trial.pool != NULL || trial.has_slices;
 }
 
 bool

@@ -128,11 +128,11 @@ sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
     sli_tool_exit (TOOL_NO_EVENTS, "%s: its class (%s) has no arena that can "
                                    "be tried: choose one (--as)",
                    sum.name, sum.class);
-  if (strcmp (arena, "pool") == 0)
-    snprintf (sum.arena, sizeof sum.arena, "pool %llu",
-              (unsigned long long) largest);
-  else
+  if (strcmp (arena, "linear") == 0)
     snprintf (sum.arena, sizeof sum.arena, "linear");
+  else
+    snprintf (sum.arena, sizeof sum.arena, "%s %llu", arena,
+              (unsigned long long) largest);
   return sum;
 }
 

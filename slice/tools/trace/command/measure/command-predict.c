@@ -90,9 +90,8 @@ site_find (const char *trace, const ProfileOptions *options,
 /* The CPU seconds that the change saves, at most all.  With a linear arena the
  * program does not free block by block: loops that do only that go, and other
  * frees save at least two calls, which the runs still make; allocations are
- * inline.  With a pool the
- * calls become inline, but the processor has overlapped most of them with the
- * program's work anyway. */
+ * inline.  With a pool or slices the calls become inline, but the processor has
+ * overlapped most of them with the program's work anyway. */
 static Estimate
 saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
 {
@@ -211,7 +210,7 @@ sli_command_predict (int argc, char **argv)
           OPTION (TEXTS, "site", 0, &predict.sites, "TEXT",
                   "All sites with this in their names (^beginning, end$), in "
                   "one arena; may be repeated"),
-          OPTION (TEXT, "as", 0, &predict.arena, "linear|pool",
+          OPTION (TEXT, "as", 0, &predict.arena, "linear|pool|slice",
                   "The arena, if not the one of its class"),
           { 0 } };
   const CommandLine line
@@ -227,7 +226,9 @@ sli_command_predict (int argc, char **argv)
   sli_command_line (&line, &argc, &argv);
   predict.command = argv[1];
   if (predict.arena != NULL && strcmp (predict.arena, "linear") != 0
-      && strcmp (predict.arena, "pool") != 0)
-    sli_tool_exit (TOOL_USAGE, "--as: \"linear\" or \"pool\"");
+      && strcmp (predict.arena, "pool") != 0
+      && strcmp (predict.arena, "slice") != 0)
+    sli_tool_exit (TOOL_USAGE,
+                   "--as: \"linear\", \"pool\" or \"slice\"");
   return predict_run (argv[0], &trace.profile, &predict);
 }
