@@ -1,7 +1,7 @@
 /* walk.c - slice_walk() and slice_validate()
  *
  * Layer: observe.  Reads the layers through their getters, which take their
- * locks one at a time.  Notes what they show in a mapping, so that the walk
+ * locks one at a time.  Lists what they show in a mapping, so that the walk
  * allocates no block and calls the program with no lock held.
  * Design: chapter 10.
  *
@@ -21,86 +21,87 @@
 
 #include <string.h>
 
-/* --- notes: counted first, then written ---------------------------------- */
+/* --- lists: counted first, then written ---------------------------------- */
 
+/* A slab or a cached chunk. */
 typedef struct
 {
   void *address;
   uint32_t class_index;
-} Note;
+} Item;
 
 typedef struct
 {
-  Note *notes; /* NULL: they are only counted */
+  Item *items; /* NULL: they are only counted */
   size_t n;
-  size_t capacity; /* notes beyond it are dropped */
-} Notes;
+  size_t capacity; /* items beyond it are dropped */
+} ItemList;
 
 static void
-note (Notes *notes, void *address, unsigned class_index)
+list_add (ItemList *list, void *address, unsigned class_index)
 {
-  if (notes->notes != NULL && notes->n < notes->capacity)
-    notes->notes[notes->n] = (Note){ address, class_index };
-  notes->n++;
+  if (list->items != NULL && list->n < list->capacity)
+    list->items[list->n] = (Item){ address, class_index };
+  list->n++;
 }
 
 static void
-note_slab (void *run, unsigned class_index, void *data)
+add_slab (void *run, unsigned class_index, void *data)
 {
-  note (data, run, class_index);
+  list_add (data, run, class_index);
 }
 
 static void
-note_rounds (unsigned class_index, void *const *rounds, size_t n, void *data)
+add_rounds (unsigned class_index, void *const *rounds, size_t n, void *data)
 {
   for (size_t i = 0; i < n; i++)
     if (rounds[i] != NULL)
-      note (data, rounds[i], class_index);
+      list_add (data, rounds[i], class_index);
 }
 
 static void
-list_slabs (Notes *notes)
+list_slabs (ItemList *list)
 {
-  sli_slab_each (note_slab, notes);
+  sli_slab_each (add_slab, list);
 }
 
 static void
-list_cached (Notes *notes)
+list_cached (ItemList *list)
 {
   for (unsigned i = 1; i < N_CLASSES; i++)
-    sli_depot_each (i, note_rounds, notes);
-  sli_magazine_each (note_rounds, notes);
+    sli_depot_each (i, add_rounds, list);
+  sli_magazine_each (add_rounds, list);
 }
 
-/* Lists twice, first to count and then to note; false if there is no
+/* Lists twice, first to count and then to write; false if there is no
  * memory. */
 static bool
-notes_add (Notes *notes, void (*list) (Notes *notes))
+list_make (ItemList *list, void (*fill) (ItemList *list))
 {
-  *notes = (Notes){ NULL, 0, 0 };
-  list (notes);
-  notes->capacity = notes->n + 1;
-  notes->n = 0;
-  notes->notes = sli_os_map (notes->capacity * sizeof notes->notes[0],
-                             sli_os_page_bytes ());
-  if (notes->notes == NULL)
+  *list = (ItemList){ NULL, 0, 0 };
+  fill (list);
+  list->capacity = list->n + 1;
+  list->n = 0;
+  list->items = sli_os_map (list->capacity * sizeof list->items[0],
+                            sli_os_page_bytes ());
+  if (list->items == NULL)
     return false;
-  list (notes);
-  if (notes->n > notes->capacity) /* other threads were at work */
-    notes->n = notes->capacity;
+  fill (list);
+  if (list->n > list->capacity) /* other threads were at work */
+    list->n = list->capacity;
   return true;
 }
 
 static void
-notes_free (Notes *notes)
+list_free (ItemList *list)
 {
-  sli_os_unmap (notes->notes, notes->capacity * sizeof notes->notes[0]);
+  sli_os_unmap (list->items, list->capacity * sizeof list->items[0]);
 }
 
 /* --- the walk ------------------------------------------------------------ */
 
 static bool
-walk_slab (const Note *slab, SliceVisit visit, void *data)
+walk_slab (const Item *slab, SliceVisit visit, void *data)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[slab->class_index];
   SlicePart part = { SLICE_PART_SLAB, slab->address, sizeclass->slab_bytes,
@@ -119,7 +120,7 @@ walk_slab (const Note *slab, SliceVisit visit, void *data)
 }
 
 static bool
-walk_cached (const Note *cached, SliceVisit visit, void *data)
+walk_cached (const Item *cached, SliceVisit visit, void *data)
 {
   const ChunkInfo chunk = { .class_index = cached->class_index,
                             .start = cached->address };
@@ -131,18 +132,18 @@ walk_cached (const Note *cached, SliceVisit visit, void *data)
 }
 
 static bool
-walk_notes (void (*list) (Notes *notes),
-            bool (*walk) (const Note *note, SliceVisit visit, void *data),
+walk_items (void (*fill) (ItemList *list),
+            bool (*walk) (const Item *item, SliceVisit visit, void *data),
             SliceVisit visit, void *data)
 {
   bool wants_more = true;
-  Notes notes;
+  ItemList list;
 
-  if (!notes_add (&notes, list))
+  if (!list_make (&list, fill))
     return false;
-  for (size_t i = 0; wants_more && i < notes.n; i++)
-    wants_more = walk (&notes.notes[i], visit, data);
-  notes_free (&notes);
+  for (size_t i = 0; wants_more && i < list.n; i++)
+    wants_more = walk (&list.items[i], visit, data);
+  list_free (&list);
   return wants_more;
 }
 
@@ -154,8 +155,8 @@ slice_walk (SliceVisit visit, void *data)
   if (!sli_alloc_is_ready ())
     return true;
   sli_trim_thread_suspend ();
-  is_whole = walk_notes (list_slabs, walk_slab, visit, data)
-             && walk_notes (list_cached, walk_cached, visit, data);
+  is_whole = walk_items (list_slabs, walk_slab, visit, data)
+             && walk_items (list_cached, walk_cached, visit, data);
   sli_trim_thread_resume ();
   return is_whole;
 }
@@ -172,12 +173,15 @@ static const char *const invariants[] = {
   "P4: n_purged counts an extent's purged regions",
   "P5: the map has the bits of every region that was initialised, and no "
   "other",
+  "P6: the counts of bytes and regions are those of the regions and extents",
   "S1: a slab in a ring has state PARTIAL, the ring's number, and a "
   "chunk that is free or not carved",
   "S2: bits of chunks that are not carved are 0",
   "S3: n_carved <= n_chunks",
   "S4: the slabs in rings are at most n_slabs",
   "S6: a slab in no ring has no free chunk",
+  "S7: a shard has claimed at most one slab of a class",
+  "S8: the region names the class of a slab at each of its granules",
   "D1: every magazine in a depot is of its class, and holds 1 to "
   "n_rounds_max rounds",
   "D2: the stack is ordered by pushed_msec, latest first",
@@ -206,33 +210,33 @@ invariant_text (const char *id)
 /* Heap sort by address: it needs no memory, no recursion and never quadratic
  * time. */
 static void
-notes_sift (Note *notes, size_t at, size_t n)
+items_sift (Item *items, size_t at, size_t n)
 {
   for (size_t child; (child = 2 * at + 1) < n; at = child)
     {
-      Note swapped = notes[at];
+      Item swapped = items[at];
 
-      if (child + 1 < n && notes[child + 1].address > notes[child].address)
+      if (child + 1 < n && items[child + 1].address > items[child].address)
         child++;
-      if (notes[at].address >= notes[child].address)
+      if (items[at].address >= items[child].address)
         return;
-      notes[at] = notes[child];
-      notes[child] = swapped;
+      items[at] = items[child];
+      items[child] = swapped;
     }
 }
 
 static void
-notes_sort (Notes *notes)
+list_sort (ItemList *list)
 {
-  for (size_t at = notes->n / 2; at-- > 0;)
-    notes_sift (notes->notes, at, notes->n);
-  for (size_t n = notes->n; n-- > 1;)
+  for (size_t at = list->n / 2; at-- > 0;)
+    items_sift (list->items, at, list->n);
+  for (size_t n = list->n; n-- > 1;)
     {
-      Note last = notes->notes[n];
+      Item last = list->items[n];
 
-      notes->notes[n] = notes->notes[0];
-      notes->notes[0] = last;
-      notes_sift (notes->notes, 0, n);
+      list->items[n] = list->items[0];
+      list->items[0] = last;
+      items_sift (list->items, 0, n);
     }
 }
 
@@ -241,14 +245,14 @@ static const char *
 check_cached (const void **where)
 {
   const char *broken = NULL;
-  Notes notes;
+  ItemList list;
 
-  if (!notes_add (&notes, list_cached))
+  if (!list_make (&list, list_cached))
     return NULL;
-  notes_sort (&notes);
-  for (size_t i = 0; i < notes.n && broken == NULL; i++)
+  list_sort (&list);
+  for (size_t i = 0; i < list.n && broken == NULL; i++)
     {
-      const Note *cached = &notes.notes[i];
+      const Item *cached = &list.items[i];
       ChunkInfo chunk;
 
       *where = cached->address;
@@ -256,10 +260,10 @@ check_cached (const void **where)
       if (chunk.state != CHUNK_OUT
           || chunk.class_index != cached->class_index)
         broken = "X1";
-      else if (i > 0 && notes.notes[i - 1].address == cached->address)
+      else if (i > 0 && list.items[i - 1].address == cached->address)
         broken = "X2";
     }
-  notes_free (&notes);
+  list_free (&list);
   return broken;
 }
 

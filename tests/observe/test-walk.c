@@ -162,8 +162,11 @@ expect_broken (const char *id, const void *place)
 {
   const void *where;
   const char *broken = slice_validate (&where);
+  size_t n = strlen (id);
 
-  if (broken == NULL || strncmp (broken, id, strlen (id)) != 0)
+  /* The id, and a text. */
+  if (broken == NULL || strncmp (broken, id, n) != 0
+      || strncmp (broken + n, ": ", 2) != 0)
     g_error ("%s is broken, but found is: %s", id,
              broken != NULL ? broken : "nothing");
   if (place != NULL)
