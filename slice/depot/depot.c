@@ -36,9 +36,7 @@
 enum
 {
   /* The depot of a class may hold this much, or an eighth of its slabs if that
-   * is more.  A higher limit hardly pays (design chapter 11): 100,000 blocks
-   * in FIFO order take 3.7 ns each with 64 KiB, 3.2 with 1 MiB and 1.7 with 8
-   * MiB. */
+   * is more.  A higher limit hardly pays (design chapter 11). */
   DEPOT_BYTES_MIN = 256 * 1024,
   DEPOT_SLAB_SHARE = 8
 };
