@@ -141,24 +141,11 @@ SLICE_API void *rzalloc_size_v1 (const void *ctx, size_t size);
  */
 SLICE_API void *ralloc_context (const void *ctx);
 
-/** Allocates a node.
- *
- * @param ctx   its parent, any node; NULL makes a root
- * @param size  bytes of payload; 0 gives a node that can still have children
- * @return      the payload, 16-aligned, contents undefined; or NULL with
- *              errno ENOMEM
- *
- * Errors: a ctx that has been freed ends the program (201); with checked,
- *   hardened and debug one that is no node, too (200, 202).
- * Threads: tree.
- * Cost: inline, 32 instructions and no call for sizes up to 2032, 27 where the
- *   size is a constant; what is larger comes from the system's malloc.
- * Source: Mesa ralloc_size(), talloc_size().
- */
-RALLOC_INLINE void *ralloc_size (const void *ctx, size_t size)
-    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+/** Not for callers: the inline part of ralloc_size(): a node from the thread's
+ * magazine, or NULL for the slow path. */
+RALLOC_INLINE void *ralloc_take_v1 (const void *ctx, size_t size);
 RALLOC_INLINE void *
-ralloc_size (const void *ctx, size_t size)
+ralloc_take_v1 (const void *ctx, size_t size)
 {
   if (SLICE_LIKELY (ctx != NULL && RALLOC_IS_INLINE_V1 (size)))
     {
@@ -188,9 +175,36 @@ ralloc_size (const void *ctx, size_t size)
           if (next != NULL)
             ((RallocHeaderV1 *) next - 1)->pprev = &node->next;
           parent->child = payload;
+          if (payload == NULL)
+            __builtin_unreachable ();
           return payload;
         }
     }
+  return NULL;
+}
+
+/** Allocates a node.
+ *
+ * @param ctx   its parent, any node; NULL makes a root
+ * @param size  bytes of payload; 0 gives a node that can still have children
+ * @return      the payload, 16-aligned, contents undefined; or NULL with
+ *              errno ENOMEM
+ *
+ * Errors: a ctx that has been freed ends the program (201); with checked,
+ *   hardened and debug one that is no node, too (200, 202).
+ * Threads: tree.
+ * Cost: inline, 32 instructions and no call for sizes up to 2032, 27 where the
+ *   size is a constant; what is larger comes from the system's malloc.
+ * Source: Mesa ralloc_size(), talloc_size().
+ */
+RALLOC_INLINE void *ralloc_size (const void *ctx, size_t size)
+    SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
+RALLOC_INLINE void *
+ralloc_size (const void *ctx, size_t size)
+{
+  void *payload = ralloc_take_v1 (ctx, size);
+  if (SLICE_LIKELY (payload != NULL))
+    return payload;
   return ralloc_size_slow_v1 (ctx, size);
 }
 
@@ -204,10 +218,12 @@ rzalloc_size (const void *ctx, size_t size)
   /* A few stores, if the size is a small constant. */
   if (__builtin_constant_p (size) && size <= 64)
     {
-      void *payload = ralloc_size (ctx, size);
+      void *payload = ralloc_take_v1 (ctx, size);
       if (SLICE_LIKELY (payload != NULL))
-        memset (payload, 0, size);
-      return payload;
+        {
+          memset (payload, 0, size);
+          return payload;
+        }
     }
   return rzalloc_size_v1 (ctx, size);
 }

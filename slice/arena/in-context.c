@@ -23,9 +23,10 @@
 #include "context/owned.h"
 
 static void *
-node_new (const void *context, size_t bytes)
+node_new (const void *context, size_t bytes, const char *operation)
 {
-  return bytes != 0 ? ralloc_size (context, bytes) : NULL;
+  return bytes != 0 ? context_alloc (context, bytes, operation)
+                    : NULL;
 }
 
 /* Makes a node the library's own, with a name for reports.  Returns the node;
@@ -49,7 +50,8 @@ SliceLinear *
 slice_linear_new_in (const void *context, const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  void *node = node_new (context, sli_arena_linear_bytes (given, &options));
+  void *node = node_new (context, sli_arena_linear_bytes (given, &options),
+                         "slice_linear_new_in");
   if (node == NULL)
     return NULL;
   SliceLinear *linear = sli_arena_linear_setup (node, &options, ralloc_free);
@@ -60,7 +62,8 @@ SliceStack *
 slice_stack_new_in (const void *context, const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  void *node = node_new (context, sli_arena_stack_bytes (given, &options));
+  void *node = node_new (context, sli_arena_stack_bytes (given, &options),
+                         "slice_stack_new_in");
   if (node == NULL)
     return NULL;
   SliceStack *stack = sli_arena_stack_setup (node, &options, ralloc_free);
@@ -71,7 +74,8 @@ SlicePool *
 slice_pool_new_in (const void *context, const SlicePoolOptions *given)
 {
   SlicePoolOptions options;
-  void *node = node_new (context, sli_arena_pool_bytes (given, &options));
+  void *node = node_new (context, sli_arena_pool_bytes (given, &options),
+                         "slice_pool_new_in");
   if (node == NULL)
     return NULL;
   SlicePool *pool = sli_arena_pool_setup (node, &options, ralloc_free);
@@ -82,7 +86,8 @@ SliceTlsf *
 slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
 {
   SliceArenaOptions options;
-  void *node = node_new (context, sli_arena_tlsf_bytes (given, &options));
+  void *node = node_new (context, sli_arena_tlsf_bytes (given, &options),
+                         "slice_tlsf_new_in");
   if (node == NULL)
     return NULL;
   SliceTlsf *tlsf = sli_arena_tlsf_setup (node, &options, ralloc_free);
@@ -106,7 +111,7 @@ slice_linear_export (const SliceLinear *linear, const void *object,
         "linear arena %p: export of %p (%zu bytes), which is not"
         " in it",
         (const void *) linear, object, size);
-  void *copy = ralloc_size (context, size);
+  void *copy = context_alloc (context, size, "slice_linear_export");
   if (copy != NULL && size > 0)
     memcpy (copy, object, size);
   return copy;

@@ -64,7 +64,7 @@ object_bytes (size_t size)
 }
 
 CONTEXT_TEXT static COLD void *
-object_slow (void *linear, size_t size)
+object_slow (void *linear, size_t size, const char *operation)
 {
   LinearPrefix *prefix;
   LinearBuffer *buffer;
@@ -77,12 +77,14 @@ object_slow (void *linear, size_t size)
       errno = ENOMEM;
       return NULL;
     }
+  if (!sli_context_init ())
+    return NULL;
   if (sli_context_mode & MODE_NODES)
     {
-      sli_context_check (linear, "ralloc_linear_alloc_child"); /* NULL, too */
-      return ralloc_size (linear, size);
+      sli_context_check (linear, operation); /* NULL, too */
+      return context_alloc (linear, size, operation);
     }
-  prefix = sli_context_linear_examine (linear, "ralloc_linear_alloc_child");
+  prefix = sli_context_linear_examine (linear, operation);
   rounded = object_bytes (size);
   if (rounded <= (size_t) (prefix->end - prefix->at))
     {
@@ -113,7 +115,7 @@ object_slow (void *linear, size_t size)
 }
 
 static ALWAYS_INLINE void *
-object_new (void *linear, size_t size)
+object_new (void *linear, size_t size, const char *operation)
 {
   LinearPrefix *prefix = linear_prefix (linear);
   size_t last;
@@ -122,13 +124,13 @@ object_new (void *linear, size_t size)
   /* The slow path serves all other modes; in the default mode one word tells a
    * linear context from a freed one. */
   if (UNLIKELY (sli_context_mode != 0 || prefix->kind != KIND_LINEAR))
-    return object_slow (linear, size);
+    return object_slow (linear, size, operation);
   at = prefix->at;
   /* The offset of the object's last byte, rounded up; of no bytes: none is as
    * large. */
   last = (size - 1) | (LINEAR_ALIGN - 1);
   if (UNLIKELY (last >= (size_t) (prefix->end - at)))
-    return object_slow (linear, size);
+    return object_slow (linear, size, operation);
   prefix->last = at;
   prefix->at = at + last + 1;
   return at;
@@ -137,7 +139,13 @@ object_new (void *linear, size_t size)
 CONTEXT_TEXT void *
 ralloc_linear_alloc_child (void *linear, size_t size)
 {
-  return object_new (linear, size);
+  return object_new (linear, size, "ralloc_linear_alloc_child");
+}
+
+CONTEXT_TEXT void *
+sli_context_linear_alloc (void *linear, size_t size, const char *operation)
+{
+  return object_new (linear, size, operation);
 }
 
 typedef long long Words
@@ -166,10 +174,10 @@ object_clear (char *object, size_t size)
     }
 }
 
-CONTEXT_TEXT void *
-ralloc_linear_zalloc_child (void *linear, size_t size)
+static ALWAYS_INLINE void *
+object_new_clear (void *linear, size_t size, const char *operation)
 {
-  void *object = object_new (linear, size);
+  void *object = object_new (linear, size, operation);
 
   if (UNLIKELY (object == NULL))
     return NULL;
@@ -180,13 +188,20 @@ ralloc_linear_zalloc_child (void *linear, size_t size)
   return object;
 }
 
+CONTEXT_TEXT void *
+ralloc_linear_zalloc_child (void *linear, size_t size)
+{
+  return object_new_clear (linear, size, "ralloc_linear_zalloc_child");
+}
+
 void *
 ralloc_linear_alloc_child_array (void *linear, size_t size, size_t count)
 {
   size_t bytes;
 
   return node_product (size, count, &bytes)
-             ? ralloc_linear_alloc_child (linear, bytes)
+             ? sli_context_linear_alloc (linear, bytes,
+                                         "ralloc_linear_alloc_child_array")
              : NULL;
 }
 
@@ -196,20 +211,22 @@ ralloc_linear_zalloc_child_array (void *linear, size_t size, size_t count)
   size_t bytes;
 
   return node_product (size, count, &bytes)
-             ? ralloc_linear_zalloc_child (linear, bytes)
+             ? object_new_clear (linear, bytes,
+                                 "ralloc_linear_zalloc_child_array")
              : NULL;
 }
 
 /* --- growing objects ----------------------------------------------------- */
 
 bool
-sli_context_linear_extend (void *linear, char *object, size_t new_size)
+sli_context_linear_extend (void *linear, char *object, size_t new_size,
+                           const char *operation)
 {
   LinearPrefix *prefix;
 
   if (sli_context_mode & MODE_NODES)
     return false;
-  prefix = linear_checked (linear, "ralloc_linear_realloc");
+  prefix = linear_checked (linear, operation);
   if (object != prefix->last || new_size > (size_t) (prefix->end - object))
     return false;
   prefix->at = object + object_bytes (new_size);
@@ -226,7 +243,10 @@ readable_bytes (void *linear, const char *object)
   const char *end;
 
   if (sli_context_mode & MODE_NODES)
-    return ralloc_usable_size (object);
+    {
+      sli_context_check (object, "ralloc_linear_realloc");
+      return sli_context_payload_bytes (object);
+    }
   prefix = linear_checked (linear, "ralloc_linear_realloc");
   end = (const char *) prefix + prefix->block_bytes;
   if (object >= (const char *) linear && object < end)
@@ -237,7 +257,7 @@ readable_bytes (void *linear, const char *object)
       if (object >= (const char *) buffer && object < end)
         return (size_t) (end - object);
     }
-  sli_context_linear_report (object);
+  sli_context_linear_report (object, "ralloc_linear_realloc");
 }
 
 void *
@@ -247,11 +267,14 @@ ralloc_linear_realloc (void *linear, void *old, size_t new_size)
   void *object;
 
   if (old == NULL)
-    return ralloc_linear_alloc_child (linear, new_size);
-  if (sli_context_linear_extend (linear, old, new_size))
+    return sli_context_linear_alloc (linear, new_size,
+                                     "ralloc_linear_realloc");
+  if (sli_context_linear_extend (linear, old, new_size,
+                                 "ralloc_linear_realloc"))
     return old;
   readable = readable_bytes (linear, old);
-  object = ralloc_linear_alloc_child (linear, new_size);
+  object = sli_context_linear_alloc (linear, new_size,
+                                     "ralloc_linear_realloc");
   if (object == NULL)
     return NULL;
   /* The new object may follow in the same buffer, and the old one ends before

@@ -81,7 +81,8 @@ linear_round (size_t bytes)
   return (bytes + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
 }
 
-COLD _Noreturn void sli_context_linear_report (const void *linear);
+COLD _Noreturn void sli_context_linear_report (const void *linear,
+                                               const char *operation);
 
 /* The prefix of a linear context, after all checks; any other pointer ends the
  * program.  Not in MODE_NODES. */

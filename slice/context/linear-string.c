@@ -18,11 +18,11 @@ enum
   FORMAT_BUFFER_BYTES = 256 /* on the stack; longer texts take two passes */
 };
 
-CONTEXT_TEXT void *
-ralloc_linear_memdup (void *linear, const void *mem, size_t n)
+static ALWAYS_INLINE void *
+object_copy (void *linear, const void *mem, size_t n, const char *operation)
 {
   void *copy = LIKELY (mem != NULL || n == 0)
-                   ? ralloc_linear_alloc_child (linear, n)
+                   ? sli_context_linear_alloc (linear, n, operation)
                    : NULL;
 
   if (LIKELY (copy != NULL && n > 0))
@@ -30,17 +30,25 @@ ralloc_linear_memdup (void *linear, const void *mem, size_t n)
   return copy;
 }
 
+CONTEXT_TEXT void *
+ralloc_linear_memdup (void *linear, const void *mem, size_t n)
+{
+  return object_copy (linear, mem, n, "ralloc_linear_memdup");
+}
+
 CONTEXT_TEXT char *
 ralloc_linear_strdup (void *linear, const char *str)
 {
   return LIKELY (str != NULL)
-             ? ralloc_linear_memdup (linear, str, strlen (str) + 1)
+             ? object_copy (linear, str, strlen (str) + 1,
+                            "ralloc_linear_strdup")
              : NULL;
 }
 
 /* Grows `old', of `start' characters, by `length' more and a NUL. */
 static char *
-string_grow (void *linear, char *old, size_t start, size_t length)
+string_grow (void *linear, char *old, size_t start, size_t length,
+             const char *operation)
 {
   size_t bytes;
   char *text;
@@ -51,17 +59,18 @@ string_grow (void *linear, char *old, size_t start, size_t length)
       errno = ENOMEM;
       return NULL;
     }
-  if (old != NULL && sli_context_linear_extend (linear, old, bytes + 1))
+  if (old != NULL
+      && sli_context_linear_extend (linear, old, bytes + 1, operation))
     return old;
-  text = ralloc_linear_alloc_child (linear, bytes + 1);
+  text = sli_context_linear_alloc (linear, bytes + 1, operation);
   if (text != NULL && start > 0)
     memcpy (text, old, start);
   return text;
 }
 
-bool
-ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
-                                      const char *fmt, va_list args)
+static SLICE_ATTR_PRINTF (4, 0) bool
+tail_rewrite (void *linear, char **str, size_t *start, const char *fmt,
+              va_list args, const char *operation)
 {
   char buffer[FORMAT_BUFFER_BYTES];
   size_t from;
@@ -70,7 +79,7 @@ ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
   va_list again;
   int length;
 
-  sli_context_require_string (str, "ralloc_linear_vasprintf_rewrite_tail");
+  sli_context_require_string (str, operation);
   from = *str != NULL ? *start : 0;
   va_copy (again, args);
   length = vsnprintf (buffer, sizeof buffer, fmt, args);
@@ -79,7 +88,7 @@ ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
     tail = *str != NULL ? sli_context_format ((size_t) length, fmt, again)
                         : NULL;
   if (LIKELY (length >= 0 && (tail != NULL || *str == NULL)))
-    text = string_grow (linear, *str, from, (size_t) length);
+    text = string_grow (linear, *str, from, (size_t) length, operation);
   if (LIKELY (text != NULL))
     {
       if (LIKELY (tail != NULL))
@@ -95,14 +104,28 @@ ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
   return text != NULL;
 }
 
-char *
-ralloc_linear_vasprintf (void *linear, const char *fmt, va_list args)
+bool
+ralloc_linear_vasprintf_rewrite_tail (void *linear, char **str, size_t *start,
+                                      const char *fmt, va_list args)
+{
+  return tail_rewrite (linear, str, start, fmt, args,
+                       "ralloc_linear_vasprintf_rewrite_tail");
+}
+
+static SLICE_ATTR_PRINTF (2, 0) char *
+text_new (void *linear, const char *fmt, va_list args, const char *operation)
 {
   char *text = NULL;
   size_t start = 0;
 
-  ralloc_linear_vasprintf_rewrite_tail (linear, &text, &start, fmt, args);
+  tail_rewrite (linear, &text, &start, fmt, args, operation);
   return text;
+}
+
+char *
+ralloc_linear_vasprintf (void *linear, const char *fmt, va_list args)
+{
+  return text_new (linear, fmt, args, "ralloc_linear_vasprintf");
 }
 
 char *
@@ -112,7 +135,7 @@ ralloc_linear_asprintf (void *linear, const char *fmt, ...)
   char *text;
 
   va_start (args, fmt);
-  text = ralloc_linear_vasprintf (linear, fmt, args);
+  text = text_new (linear, fmt, args, "ralloc_linear_asprintf");
   va_end (args);
   return text;
 }
@@ -125,21 +148,29 @@ ralloc_linear_asprintf_rewrite_tail (void *linear, char **str, size_t *start,
   bool done;
 
   va_start (args, fmt);
-  done = ralloc_linear_vasprintf_rewrite_tail (linear, str, start, fmt, args);
+  done = tail_rewrite (linear, str, start, fmt, args,
+                       "ralloc_linear_asprintf_rewrite_tail");
   va_end (args);
   return done;
+}
+
+static SLICE_ATTR_PRINTF (3, 0) bool
+text_append (void *linear, char **str, const char *fmt, va_list args,
+             const char *operation)
+{
+  size_t start;
+
+  sli_context_require_string (str, operation);
+  start = *str != NULL ? strlen (*str) : 0;
+  return tail_rewrite (linear, str, &start, fmt, args, operation);
 }
 
 bool
 ralloc_linear_vasprintf_append (void *linear, char **str, const char *fmt,
                                 va_list args)
 {
-  size_t start;
-
-  sli_context_require_string (str, "ralloc_linear_vasprintf_append");
-  start = *str != NULL ? strlen (*str) : 0;
-  return ralloc_linear_vasprintf_rewrite_tail (linear, str, &start, fmt,
-                                               args);
+  return text_append (linear, str, fmt, args,
+                      "ralloc_linear_vasprintf_append");
 }
 
 bool
@@ -149,7 +180,8 @@ ralloc_linear_asprintf_append (void *linear, char **str, const char *fmt, ...)
   bool done;
 
   va_start (args, fmt);
-  done = ralloc_linear_vasprintf_append (linear, str, fmt, args);
+  done = text_append (linear, str, fmt, args,
+                      "ralloc_linear_asprintf_append");
   va_end (args);
   return done;
 }
@@ -166,7 +198,8 @@ ralloc_linear_strcat (void *linear, char **dest, const char *str)
   sli_context_require_string (str, "ralloc_linear_strcat");
   existing = strlen (*dest);
   length = strlen (str);
-  both = string_grow (linear, *dest, existing, length);
+  both = string_grow (linear, *dest, existing, length,
+                      "ralloc_linear_strcat");
   if (UNLIKELY (both == NULL))
     return false;
   memmove (both + existing, str, length);

@@ -26,9 +26,10 @@ sli_context_linear_bytes (const Node *node)
 }
 
 COLD void
-sli_context_linear_report (const void *linear)
+sli_context_linear_report (const void *linear, const char *operation)
 {
-  sli_diag_abort (ERROR_NOT_LINEAR, "not a linear context: %p", linear);
+  sli_diag_abort (ERROR_NOT_LINEAR, "not a linear context: %s (%p)",
+                  operation, linear);
 }
 
 LinearPrefix *
@@ -39,7 +40,7 @@ sli_context_linear_examine (const void *linear, const char *operation)
 
   if (UNLIKELY ((node->parent & NODE_HAS_PREFIX) == 0
                 || prefix->kind != KIND_LINEAR))
-    sli_context_linear_report (linear);
+    sli_context_linear_report (linear, operation);
   return prefix;
 }
 
@@ -48,7 +49,12 @@ sli_context_linear_examine (const void *linear, const char *operation)
 static void
 require_linear (const void *linear, const char *operation)
 {
-  if (linear != NULL && (sli_context_mode & MODE_NODES) == 0)
+  if (linear == NULL)
+    return;
+  (void) sli_context_init (); /* without memory the mode may stay unknown */
+  if (sli_context_mode & MODE_NODES)
+    sli_context_check (linear, operation);
+  else
     sli_context_linear_examine (linear, operation);
 }
 
@@ -125,7 +131,7 @@ linear_init (char *block, size_t bytes, size_t min_buffer_bytes)
 
 /* Links a new linear context to its parent, as ralloc_size() would. */
 static void *
-linear_link (const void *ctx, void *payload)
+linear_link (const void *ctx, void *payload, const char *operation)
 {
   void *parent = (void *) (uintptr_t) ctx;
   Node *node = head_of (payload);
@@ -144,7 +150,7 @@ linear_link (const void *ctx, void *payload)
           node->parent |= NODE_LIMITED;
         }
     }
-  word = context_enter (parent, "ralloc_linear_context");
+  word = context_enter (parent, operation);
   node_link (parent, node, payload);
   context_leave (parent, word);
   if (UNLIKELY (sli_context_mode & MODE_ROOTS) && parent == NULL)
@@ -154,7 +160,8 @@ linear_link (const void *ctx, void *payload)
 
 /* Makes a context that begins with an object of `size' bytes. */
 CONTEXT_TEXT static void *
-linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
+linear_new (const void *ctx, size_t size, size_t min_buffer_bytes,
+            const char *operation)
 {
   const size_t head = sizeof (LinearPrefix) + sizeof (Node);
   size_t bytes = LINEAR_FIRST_BYTES;
@@ -166,14 +173,15 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
       errno = ENOMEM;
       return NULL;
     }
-  if (UNLIKELY (ctx == NULL && !sli_context_init ()))
+  if (UNLIKELY ((sli_context_mode & MODE_UNDECIDED) != 0
+                && !sli_context_init ()))
     return NULL;
   if (sli_context_mode & MODE_NODES)
-    return ralloc_size (ctx, size);
+    return context_alloc (ctx, size, operation);
   /* Check before the allocation, which may return the block of a freed
    * parent. */
   if (ctx != NULL)
-    sli_context_check (ctx, "ralloc_linear_context");
+    sli_context_check (ctx, operation);
   if (bytes < head + size)
     bytes = head + size;
   if (bytes < head + min_buffer_bytes)
@@ -183,14 +191,15 @@ linear_new (const void *ctx, size_t size, size_t min_buffer_bytes)
   if (UNLIKELY (block == NULL))
     return NULL;
   block = linear_init (block, bytes, min_buffer_bytes);
-  return LIKELY (block != NULL) ? linear_link (ctx, block) : NULL;
+  return LIKELY (block != NULL) ? linear_link (ctx, block, operation) : NULL;
 }
 
 /* Makes a context of the new style: the handle is no object. */
 static RallocLinear *
-linear_new_apart (const void *ctx, size_t min_buffer_bytes)
+linear_new_apart (const void *ctx, size_t min_buffer_bytes,
+                  const char *operation)
 {
-  void *linear = linear_new (ctx, 0, min_buffer_bytes);
+  void *linear = linear_new (ctx, 0, min_buffer_bytes, operation);
 
   if (LIKELY (linear != NULL && (sli_context_mode & MODE_NODES) == 0))
     linear_prefix (linear)->at += LINEAR_GAP_BYTES;
@@ -200,7 +209,7 @@ linear_new_apart (const void *ctx, size_t min_buffer_bytes)
 RallocLinear *
 ralloc_linear_context (const void *ctx)
 {
-  return linear_new_apart (ctx, 0);
+  return linear_new_apart (ctx, 0, "ralloc_linear_context");
 }
 
 RallocLinear *
@@ -216,7 +225,8 @@ ralloc_linear_context_with_opts (const void *ctx,
     }
   min = (min + LINEAR_OPTION_STEP_BYTES - 1)
         & ~(size_t) (LINEAR_OPTION_STEP_BYTES - 1);
-  return linear_new_apart (ctx, min > 0 ? min + LINEAR_GAP_BYTES : 0);
+  return linear_new_apart (ctx, min > 0 ? min + LINEAR_GAP_BYTES : 0,
+                           "ralloc_linear_context_with_opts");
 }
 
 void
@@ -230,7 +240,7 @@ void
 ralloc_steal_linear_context (const void *new_ctx, RallocLinear *linear)
 {
   require_linear (linear, "ralloc_steal_linear_context");
-  ralloc_steal (new_ctx, linear);
+  sli_context_steal_any (new_ctx, linear, "ralloc_steal_linear_context");
 }
 
 void *
@@ -240,14 +250,14 @@ ralloc_parent_of_linear_context (const RallocLinear *linear)
   return ralloc_parent (linear);
 }
 
-CONTEXT_TEXT void *
-ralloc_linear_alloc_parent (const void *ctx, size_t size)
+CONTEXT_TEXT static void *
+parent_new (const void *ctx, size_t size, const char *operation)
 {
   void *linear;
 
   if (UNLIKELY (ctx == NULL))
     return NULL;
-  linear = linear_new (ctx, size, 0);
+  linear = linear_new (ctx, size, 0, operation);
   if (LIKELY (linear != NULL && (sli_context_mode & MODE_NODES) == 0))
     {
       LinearPrefix *prefix = linear_prefix (linear);
@@ -258,10 +268,16 @@ ralloc_linear_alloc_parent (const void *ctx, size_t size)
   return linear;
 }
 
+CONTEXT_TEXT void *
+ralloc_linear_alloc_parent (const void *ctx, size_t size)
+{
+  return parent_new (ctx, size, "ralloc_linear_alloc_parent");
+}
+
 void *
 ralloc_linear_zalloc_parent (const void *ctx, size_t size)
 {
-  void *linear = ralloc_linear_alloc_parent (ctx, size);
+  void *linear = parent_new (ctx, size, "ralloc_linear_zalloc_parent");
 
   if (LIKELY (linear != NULL))
     memset (linear, 0, size);
@@ -279,7 +295,7 @@ void
 ralloc_steal_linear_parent (const void *new_ctx, void *linear)
 {
   require_linear (linear, "ralloc_steal_linear_parent");
-  ralloc_steal (new_ctx, linear);
+  sli_context_steal_any (new_ctx, linear, "ralloc_steal_linear_parent");
 }
 
 void *

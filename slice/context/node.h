@@ -17,7 +17,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <slice/ralloc.h>
+
 #include "node-layout.h"
+#include "owned.h"
 
 #include "base/check.h"
 #include "base/diag.h"
@@ -290,7 +293,16 @@ void *sli_context_new (size_t size, bool zero);
 /* Frees the block of a node whose extension is freed already. */
 void sli_context_release (void *payload);
 /* The slow path of allocation: roots, large nodes, modes, limits. */
-void *sli_context_alloc_slow (const void *ctx, size_t size, bool zero);
+void *sli_context_alloc_slow (const void *ctx, size_t size, bool zero,
+                              const char *operation);
+/* rzalloc_size(), reralloc_size() and rerzalloc_size() for other functions of
+ * the interface, which messages name. */
+void *sli_context_zalloc (const void *ctx, size_t size,
+                          const char *operation);
+void *sli_context_realloc (const void *ctx, void *ptr, size_t size,
+                           const char *operation);
+void *sli_context_rezalloc (const void *ctx, void *ptr, size_t old_size,
+                            size_t new_size, const char *operation);
 
 /* Resizes ptr to `size' bytes, or to `wanted' if it has to move.  NULL: no
  * memory, or the node is being destroyed. */
@@ -299,8 +311,12 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 /* Gives a node another parent; the caller has checked everything. */
 void sli_context_steal (void *new_ctx, Node *node, void *ptr,
                         const char *operation);
-/* The same for all nodes of a list, which begins at the word `from'; neither
- * the list is empty nor the parent NULL. */
+/* ralloc_steal() for another function of the interface, which messages
+ * name. */
+void sli_context_steal_any (const void *new_ctx, void *ptr,
+                            const char *operation);
+/* The same as sli_context_steal() for all nodes of a list, which begins at the
+ * word `from'; neither the list is empty nor the parent NULL. */
 void sli_context_adopt_list (void *new_ctx, void **from,
                              const char *operation);
 
@@ -387,7 +403,12 @@ void (*sli_context_take_destructor (Extension *extension)) (void *);
 /* linear.c: frees buffers and block. */
 void sli_context_linear_release (Node *node);
 /* Extends an object in place if it was allocated last and still fits. */
-bool sli_context_linear_extend (void *linear, char *object, size_t new_size);
+bool sli_context_linear_extend (void *linear, char *object, size_t new_size,
+                                const char *operation);
+/* ralloc_linear_alloc_child() for other functions of the interface, which
+ * messages name. */
+void *sli_context_linear_alloc (void *linear, size_t size,
+                                const char *operation);
 size_t sli_context_linear_bytes (const Node *node);
 size_t sli_context_linear_prefix_bytes (void);
 void sli_gc_release (void *payload);       /* gc.c: slabs */

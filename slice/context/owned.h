@@ -11,6 +11,11 @@
 #define SLI_CONTEXT_OWNED_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include <slice/ralloc.h>
+
+#include "port/compiler.h"
 
 typedef enum
 {
@@ -26,5 +31,21 @@ typedef enum
  * and the program's destructor has run.  False with errno ENOMEM: the node is
  * unchanged. */
 bool sli_context_own (void *payload, OwnedKind kind, void (*end) (void *));
+
+/* The slow path of context_alloc(). */
+void *sli_context_alloc_named (const void *ctx, size_t size,
+                               const char *operation);
+
+/* ralloc_size() for another function of the interface: `operation' is its
+ * name, for messages. */
+static ALWAYS_INLINE void *
+context_alloc (const void *ctx, size_t size, const char *operation)
+{
+  void *payload = ralloc_take_v1 (ctx, size);
+
+  return LIKELY (payload != NULL)
+             ? payload
+             : sli_context_alloc_named (ctx, size, operation);
+}
 
 #endif

@@ -14,6 +14,7 @@ ralloc_tests = \
 	tests/context/test-ralloc-linear \
 	tests/context-faults/test-ralloc-misuse \
 	tests/context-faults/test-ralloc-model \
+	tests/context-faults/test-ralloc-names \
 	tests/context/test-ralloc-pointers \
 	tests/context-faults/test-ralloc-random \
 	tests/context/test-ralloc-references \
@@ -36,6 +37,7 @@ tests_context_test_ralloc_hooks_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_linear_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_misuse_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_model_LDADD = $(slice_test_libs)
+tests_context_faults_test_ralloc_names_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_pointers_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_random_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_references_LDADD = $(slice_test_libs)

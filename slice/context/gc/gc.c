@@ -64,7 +64,8 @@ gc_require (const RallocGc *gc, const char *operation)
 RallocGc *
 ralloc_gc_context (const void *parent)
 {
-  RallocGc *gc = rzalloc_size (parent, sizeof (RallocGc));
+  RallocGc *gc = sli_context_zalloc (parent, sizeof (RallocGc),
+                                     "ralloc_gc_context");
   Extension *extension = gc != NULL ? sli_context_extend (gc) : NULL;
 
   if (extension == NULL)
@@ -229,16 +230,16 @@ object_small (RallocGc *gc, size_t size, size_t align)
 
 /* The slow path: other modes, large objects, wrong arguments. */
 static COLD void *
-object_slow (RallocGc *gc, size_t size, size_t align)
+object_slow (RallocGc *gc, size_t size, size_t align, const char *operation)
 {
   GcSlab *slab;
   unsigned n;
 
   if (align == 0 || (align & (align - 1)) != 0 || align > GC_ALIGN_MAX)
     sli_gc_report (gc, "an alignment that gc contexts can't give",
-                   "ralloc_gc_alloc_size");
+                   operation);
   align = max_size (align, GC_STEP_BYTES);
-  gc_examine (gc, "ralloc_gc_alloc_size");
+  gc_examine (gc, operation);
   if (size <= GC_SMALL_MAX && align <= GC_SMALL_ALIGN_MAX
       && (sli_context_mode & (MODE_TRAILING_HEADER | MODE_TRACED)) == 0)
     return object_small (gc, size, align);
@@ -248,24 +249,25 @@ object_slow (RallocGc *gc, size_t size, size_t align)
       return NULL;
     }
   if (align <= NODE_ALIGN)
-    return ralloc_size (gc, size);
+    return context_alloc (gc, size, operation);
   slab = sli_gc_slab_new_alone (gc, max_size (size, 1), align);
   return slab != NULL ? slab_alloc_objects (slab, 1, &n) : NULL;
 }
 
 /* The alignments 32 and 64, and objects of no bytes. */
 static NOINLINE void *
-object_aligned (RallocGc *gc, size_t size, size_t align)
+object_aligned (RallocGc *gc, size_t size, size_t align,
+                const char *operation)
 {
   if (UNLIKELY (size > GC_SMALL_MAX || align - 1 >= GC_SMALL_ALIGN_MAX
                 || (align & (align - 1)) != 0 || sli_context_mode != 0
                 || gc == NULL || gc->magic != GC_MAGIC))
-    return object_slow (gc, size, align);
+    return object_slow (gc, size, align, operation);
   return object_small (gc, size, max_size (align, GC_STEP_BYTES));
 }
 
-void *
-ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
+static ALWAYS_INLINE void *
+object_new (RallocGc *gc, size_t size, size_t align, const char *operation)
 {
   size_t last = size - 1; /* of no bytes: none is as large */
   Bucket *bucket;
@@ -276,7 +278,7 @@ ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
                 || (UINT32_C (0x10116) >> align & 1) == 0
                 || sli_context_mode != 0 || gc == NULL
                 || gc->magic != GC_MAGIC))
-    return object_aligned (gc, size, align);
+    return object_aligned (gc, size, align, operation);
   last &= ~(size_t) (GC_STEP_BYTES - 1);
   bucket = bucket_of (gc, last + GC_STEP_BYTES);
   object = bucket->next;
@@ -287,9 +289,15 @@ ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
 }
 
 void *
+ralloc_gc_alloc_size (RallocGc *gc, size_t size, size_t align)
+{
+  return object_new (gc, size, align, "ralloc_gc_alloc_size");
+}
+
+void *
 ralloc_gc_zalloc_size (RallocGc *gc, size_t size, size_t align)
 {
-  void *object = ralloc_gc_alloc_size (gc, size, align);
+  void *object = object_new (gc, size, align, "ralloc_gc_zalloc_size");
 
   if (LIKELY (object != NULL))
     memset (object, 0, size);
@@ -455,7 +463,8 @@ any_mark (RallocGc *gc, const void *mem)
     {
       if (mem != NULL && gc_of_node (mem, "ralloc_gc_mark_live") != gc)
         report_other (mem);
-      ralloc_steal (gc, (void *) (uintptr_t) mem);
+      sli_context_steal_any (gc, (void *) (uintptr_t) mem,
+                             "ralloc_gc_mark_live");
       return;
     }
   if (UNLIKELY (slab->gc != gc))

@@ -91,31 +91,38 @@ extension_if (const void *ptr, const char *operation)
 
 /* --- destructors --------------------------------------------------------- */
 
-CONTEXT_TEXT bool
-ralloc_try_set_destructor (const void *ptr, void (*destructor) (void *))
+CONTEXT_TEXT static bool
+destructor_set (const void *ptr, void (*destructor) (void *),
+                const char *operation)
 {
   Extension *extension;
 
   /* Clearing needs no record. */
   if (destructor == NULL && ptr != NULL
-      && extension_if (ptr, "ralloc_set_destructor") == NULL)
+      && extension_if (ptr, operation) == NULL)
     return true;
-  extension = extension_of (ptr, "ralloc_set_destructor");
+  extension = extension_of (ptr, operation);
   if (extension == NULL)
     return false;
   extension->destructor = destructor;
   return true;
 }
 
+CONTEXT_TEXT bool
+ralloc_try_set_destructor (const void *ptr, void (*destructor) (void *))
+{
+  return destructor_set (ptr, destructor, "ralloc_try_set_destructor");
+}
+
 CONTEXT_TEXT void
 ralloc_set_destructor (const void *ptr, void (*destructor) (void *))
 {
-  if (UNLIKELY (!ralloc_try_set_destructor (ptr, destructor)))
+  if (UNLIKELY (!destructor_set (ptr, destructor, "ralloc_set_destructor")))
     {
       /* slice_alloc() calls the failure handler and does not return NULL. */
       extension_init ((void *) (uintptr_t) ptr,
                       slice_alloc (sizeof (Extension)));
-      ralloc_try_set_destructor (ptr, destructor);
+      destructor_set (ptr, destructor, "ralloc_set_destructor");
     }
 }
 
@@ -232,7 +239,7 @@ ralloc_find_parent_by_name (const void *ptr, const char *name)
 void *
 ralloc_named_const (const void *ctx, size_t size, const char *name)
 {
-  void *ptr = rzalloc_size (ctx, size);
+  void *ptr = sli_context_zalloc (ctx, size, "ralloc_named_const");
 
   if (ptr != NULL && !ralloc_set_name_const (ptr, name))
     {
@@ -242,20 +249,26 @@ ralloc_named_const (const void *ctx, size_t size, const char *name)
   return ptr;
 }
 
-void *
-ralloc_check_name (const void *ptr, const char *name)
+static void *
+check_name (const void *ptr, const char *name, const char *operation)
 {
   if (ptr == NULL)
     return NULL;
-  sli_context_check (ptr, "ralloc_check_name");
+  sli_context_check (ptr, operation);
   return name_is (ptr, name) ? (void *) (uintptr_t) ptr : NULL;
+}
+
+void *
+ralloc_check_name (const void *ptr, const char *name)
+{
+  return check_name (ptr, name, "ralloc_check_name");
 }
 
 void *
 ralloc_check_name_abort (const void *ptr, const char *name,
                          const char *place)
 {
-  void *found = ralloc_check_name (ptr, name);
+  void *found = check_name (ptr, name, "ralloc_check_name_abort");
 
   if (UNLIKELY (found == NULL))
     {

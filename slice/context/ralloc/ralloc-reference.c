@@ -80,7 +80,9 @@ ralloc_reference (const void *ctx, const void *ptr)
       return NULL;
     }
   extension = sli_context_extend (target);
-  reference = extension != NULL ? ralloc_size (ctx, sizeof *reference) : NULL;
+  reference = extension != NULL ? context_alloc (ctx, sizeof *reference,
+                                               "ralloc_reference")
+                              : NULL;
   own = reference != NULL ? sli_context_extend (reference) : NULL;
   if (own == NULL)
     {

@@ -297,26 +297,41 @@ check_parent (const void *ctx, const void *ptr, const char *operation)
 }
 
 CONTEXT_TEXT void *
-reralloc_size (const void *ctx, void *ptr, size_t size)
+sli_context_realloc (const void *ctx, void *ptr, size_t size,
+                     const char *operation)
 {
   if (UNLIKELY (ptr == NULL))
-    return ralloc_size (ctx, size);
+    return context_alloc (ctx, size, operation);
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
-    check_parent (ctx, ptr, "reralloc_size");
-  return sli_context_resize (ptr, size, size, "reralloc_size");
+    check_parent (ctx, ptr, operation);
+  return sli_context_resize (ptr, size, size, operation);
+}
+
+CONTEXT_TEXT void *
+reralloc_size (const void *ctx, void *ptr, size_t size)
+{
+  return sli_context_realloc (ctx, ptr, size, "reralloc_size");
+}
+
+void *
+sli_context_rezalloc (const void *ctx, void *ptr, size_t old_size,
+                      size_t new_size, const char *operation)
+{
+  char *payload;
+
+  if (UNLIKELY (ptr == NULL))
+    return sli_context_zalloc (ctx, new_size, operation);
+  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
+    check_parent (ctx, ptr, operation);
+  payload = sli_context_resize (ptr, new_size, new_size, operation);
+  if (payload != NULL && new_size > old_size)
+    memset (payload + old_size, 0, new_size - old_size);
+  return payload;
 }
 
 void *
 rerzalloc_size (const void *ctx, void *ptr, size_t old_size, size_t new_size)
 {
-  char *payload;
-
-  if (UNLIKELY (ptr == NULL))
-    return rzalloc_size (ctx, new_size);
-  if (UNLIKELY (sli_context_mode & MODE_DEBUG))
-    check_parent (ctx, ptr, "rerzalloc_size");
-  payload = sli_context_resize (ptr, new_size, new_size, "rerzalloc_size");
-  if (payload != NULL && new_size > old_size)
-    memset (payload + old_size, 0, new_size - old_size);
-  return payload;
+  return sli_context_rezalloc (ctx, ptr, old_size, new_size,
+                               "rerzalloc_size");
 }

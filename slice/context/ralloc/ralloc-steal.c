@@ -196,19 +196,18 @@ steal_check (const void *new_ctx, void *ptr, const char *operation)
 }
 
 CONTEXT_TEXT static NOINLINE void
-far_steal (const void *new_ctx, void *ptr)
+far_steal (const void *new_ctx, void *ptr, const char *operation)
 {
   Node *node;
 
   if (new_ctx != NULL && plain_steal ((void *) (uintptr_t) new_ctx, ptr, true))
     return;
-  node = steal_check (new_ctx, ptr, "ralloc_steal");
+  node = steal_check (new_ctx, ptr, operation);
   if (node == NULL)
     return;
   if (UNLIKELY (closes_cycle (new_ctx, ptr, node)))
-    report_cycle (new_ctx, ptr, "ralloc_steal");
-  sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr,
-                     "ralloc_steal");
+    report_cycle (new_ctx, ptr, operation);
+  sli_context_steal ((void *) (uintptr_t) new_ctx, node, ptr, operation);
   if (context_has_suspended ())
     sli_context_walks_stolen ();
   assert_slow (sli_context_tree_is_right (ptr));
@@ -220,7 +219,14 @@ ralloc_steal (const void *new_ctx, void *ptr)
 {
   if (LIKELY (ptr != NULL)
       && !plain_steal ((void *) (uintptr_t) new_ctx, ptr, false))
-    far_steal (new_ctx, ptr);
+    far_steal (new_ctx, ptr, "ralloc_steal");
+}
+
+void
+sli_context_steal_any (const void *new_ctx, void *ptr, const char *operation)
+{
+  if (LIKELY (ptr != NULL))
+    far_steal (new_ctx, ptr, operation);
 }
 
 bool

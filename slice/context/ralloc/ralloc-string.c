@@ -30,9 +30,10 @@ sli_context_require_string (const void *pointer, const char *operation)
 }
 
 CONTEXT_TEXT static char *
-string_new (const void *ctx, const char *str, size_t length)
+string_new (const void *ctx, const char *str, size_t length,
+            const char *operation)
 {
-  char *copy = ralloc_size (ctx, length + 1);
+  char *copy = context_alloc (ctx, length + 1, operation);
 
   if (UNLIKELY (copy == NULL))
     return NULL;
@@ -44,13 +45,17 @@ string_new (const void *ctx, const char *str, size_t length)
 CONTEXT_TEXT char *
 ralloc_strdup (const void *ctx, const char *str)
 {
-  return LIKELY (str != NULL) ? string_new (ctx, str, strlen (str)) : NULL;
+  return LIKELY (str != NULL)
+             ? string_new (ctx, str, strlen (str), "ralloc_strdup")
+             : NULL;
 }
 
 char *
 ralloc_strndup (const void *ctx, const char *str, size_t n)
 {
-  return LIKELY (str != NULL) ? string_new (ctx, str, strnlen (str, n)) : NULL;
+  return LIKELY (str != NULL)
+             ? string_new (ctx, str, strnlen (str, n), "ralloc_strndup")
+             : NULL;
 }
 
 /* --- appending ----------------------------------------------------------- */
@@ -126,8 +131,9 @@ ralloc_str_append (char **dest, const char *str, size_t existing_length,
 
 /* --- formatting ---------------------------------------------------------- */
 
-CONTEXT_TEXT char *
-ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
+CONTEXT_TEXT static SLICE_ATTR_PRINTF (2, 0) char *
+text_new (const void *ctx, const char *fmt, va_list args,
+          const char *operation)
 {
   char buffer[FORMAT_BUFFER_BYTES];
   va_list again;
@@ -136,7 +142,8 @@ ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
 
   va_copy (again, args);
   length = vsnprintf (buffer, sizeof buffer, fmt, args);
-  text = length >= 0 ? ralloc_size (ctx, (size_t) length + 1) : NULL;
+  text = length >= 0 ? context_alloc (ctx, (size_t) length + 1, operation)
+                     : NULL;
   if (LIKELY (text != NULL))
     {
       if (LIKELY ((size_t) length < sizeof buffer))
@@ -149,13 +156,19 @@ ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
 }
 
 CONTEXT_TEXT char *
+ralloc_vasprintf (const void *ctx, const char *fmt, va_list args)
+{
+  return text_new (ctx, fmt, args, "ralloc_vasprintf");
+}
+
+CONTEXT_TEXT char *
 ralloc_asprintf (const void *ctx, const char *fmt, ...)
 {
   va_list args;
   char *text;
 
   va_start (args, fmt);
-  text = ralloc_vasprintf (ctx, fmt, args);
+  text = text_new (ctx, fmt, args, "ralloc_asprintf");
   va_end (args);
   return text;
 }
@@ -173,9 +186,9 @@ sli_context_format (size_t length, const char *fmt, va_list args)
 /* Formats the text elsewhere first, and overwrites the tail when the string is
  * long enough.  So a failure leaves the string unchanged, and the text may be
  * made from the string itself. */
-CONTEXT_TEXT bool
-ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
-                               va_list args)
+CONTEXT_TEXT static SLICE_ATTR_PRINTF (3, 0) bool
+tail_rewrite (char **str, size_t *start, const char *fmt, va_list args,
+              const char *operation)
 {
   char buffer[FORMAT_BUFFER_BYTES];
   char *tail = buffer;
@@ -183,10 +196,10 @@ ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
   va_list again;
   int length;
 
-  sli_context_require_string (str, "ralloc_vasprintf_rewrite_tail");
+  sli_context_require_string (str, operation);
   if (UNLIKELY (*str == NULL))
     {
-      *str = ralloc_vasprintf (NULL, fmt, args);
+      *str = text_new (NULL, fmt, args, operation);
       *start = *str != NULL ? strlen (*str) : 0;
       return *str != NULL;
     }
@@ -195,8 +208,7 @@ ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
   if (UNLIKELY (length >= (int) sizeof buffer))
     tail = sli_context_format ((size_t) length, fmt, again);
   if (LIKELY (length >= 0 && tail != NULL))
-    text = string_grow (*str, *start, (size_t) length,
-                        "ralloc_vasprintf_rewrite_tail");
+    text = string_grow (*str, *start, (size_t) length, operation);
   if (LIKELY (text != NULL))
     {
       memcpy (text + *start, tail, (size_t) length + 1);
@@ -209,6 +221,14 @@ ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
   return text != NULL;
 }
 
+CONTEXT_TEXT bool
+ralloc_vasprintf_rewrite_tail (char **str, size_t *start, const char *fmt,
+                               va_list args)
+{
+  return tail_rewrite (str, start, fmt, args,
+                       "ralloc_vasprintf_rewrite_tail");
+}
+
 bool
 ralloc_asprintf_rewrite_tail (char **str, size_t *start, const char *fmt, ...)
 {
@@ -216,24 +236,30 @@ ralloc_asprintf_rewrite_tail (char **str, size_t *start, const char *fmt, ...)
   bool done;
 
   va_start (args, fmt);
-  done = ralloc_vasprintf_rewrite_tail (str, start, fmt, args);
+  done = tail_rewrite (str, start, fmt, args, "ralloc_asprintf_rewrite_tail");
   va_end (args);
   return done;
+}
+
+CONTEXT_TEXT static SLICE_ATTR_PRINTF (2, 0) bool
+text_append (char **str, const char *fmt, va_list args, const char *operation)
+{
+  size_t start;
+
+  sli_context_require_string (str, operation);
+  start = 0;
+  if (*str != NULL)
+    {
+      sli_context_check (*str, operation);
+      start = strlen (*str);
+    }
+  return tail_rewrite (str, &start, fmt, args, operation);
 }
 
 CONTEXT_TEXT bool
 ralloc_vasprintf_append (char **str, const char *fmt, va_list args)
 {
-  size_t start;
-
-  sli_context_require_string (str, "ralloc_vasprintf_append");
-  start = 0;
-  if (*str != NULL)
-    {
-      sli_context_check (*str, "ralloc_vasprintf_append");
-      start = strlen (*str);
-    }
-  return ralloc_vasprintf_rewrite_tail (str, &start, fmt, args);
+  return text_append (str, fmt, args, "ralloc_vasprintf_append");
 }
 
 CONTEXT_TEXT bool
@@ -243,7 +269,7 @@ ralloc_asprintf_append (char **str, const char *fmt, ...)
   bool done;
 
   va_start (args, fmt);
-  done = ralloc_vasprintf_append (str, fmt, args);
+  done = text_append (str, fmt, args, "ralloc_asprintf_append");
   va_end (args);
   return done;
 }

@@ -17,6 +17,8 @@
 
 #include <stddef.h>
 /* Declared here for their section, before ralloc.h defines them. */
+CONTEXT_TEXT ALWAYS_INLINE void *
+ralloc_take_v1 (const void *ctx, size_t size);
 CONTEXT_TEXT void *ralloc_size (const void *ctx, size_t size);
 CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include <slice/ralloc.h>
@@ -96,24 +98,40 @@ root_alloc (size_t size)
   return node + 1;
 }
 
-CONTEXT_TEXT void *
-ralloc_context (const void *ctx)
+/* A node of no bytes. */
+static ALWAYS_INLINE void *
+context_new (const void *ctx, const char *operation)
 {
   void *payload = ctx == NULL ? root_alloc (0) : node_alloc (ctx, 1);
 
-  return payload != NULL ? payload : sli_context_alloc_slow (ctx, 0, false);
+  return payload != NULL
+             ? payload
+             : sli_context_alloc_slow (ctx, 0, false, operation);
+}
+
+CONTEXT_TEXT void *
+ralloc_context (const void *ctx)
+{
+  return context_new (ctx, "ralloc_context");
+}
+
+CONTEXT_TEXT void *
+sli_context_alloc_named (const void *ctx, size_t size, const char *operation)
+{
+  void *payload;
+
+  if (UNLIKELY (size == 0))
+    return context_new (ctx, operation);
+  payload = ctx == NULL ? root_alloc (size) : NULL;
+  return payload != NULL
+             ? payload
+             : sli_context_alloc_slow (ctx, size, false, operation);
 }
 
 CONTEXT_TEXT void *
 ralloc_size_slow_v1 (const void *ctx, size_t size)
 {
-  void *payload;
-
-  if (UNLIKELY (size == 0))
-    return ralloc_context (ctx);
-  payload = ctx == NULL ? root_alloc (size) : NULL;
-  return payload != NULL ? payload
-                         : sli_context_alloc_slow (ctx, size, false);
+  return sli_context_alloc_named (ctx, size, "ralloc_size");
 }
 
 typedef long long Step __attribute__ ((vector_size (16), may_alias));
@@ -140,12 +158,12 @@ clear_many (void *payload, size_t bytes)
 }
 
 CONTEXT_TEXT static NOINLINE void *
-rzalloc_size_slow (const void *ctx, size_t size)
+rzalloc_size_slow (const void *ctx, size_t size, const char *operation)
 {
   void *payload = ctx == NULL ? root_alloc (size) : NULL;
 
   return payload != NULL ? memset (payload, 0, size)
-                         : sli_context_alloc_slow (ctx, size, true);
+                         : sli_context_alloc_slow (ctx, size, true, operation);
 }
 
 /* Clears a payload of `steps' bytes and one Step more.  Most are short: a few
@@ -180,14 +198,27 @@ payload_clear (char *payload, size_t steps)
   return payload;
 }
 
-CONTEXT_TEXT void *
-rzalloc_size_v1 (const void *ctx, size_t size)
+static ALWAYS_INLINE void *
+node_zalloc (const void *ctx, size_t size, const char *operation)
 {
   void *payload = node_alloc (ctx, size);
 
   if (UNLIKELY (payload == NULL))
-    return size != 0 ? rzalloc_size_slow (ctx, size) : ralloc_context (ctx);
+    return size != 0 ? rzalloc_size_slow (ctx, size, operation)
+                     : sli_context_alloc_named (ctx, 0, operation);
   return payload_clear (payload, steps_before_last (size));
+}
+
+CONTEXT_TEXT void *
+rzalloc_size_v1 (const void *ctx, size_t size)
+{
+  return node_zalloc (ctx, size, "rzalloc_size");
+}
+
+CONTEXT_TEXT void *
+sli_context_zalloc (const void *ctx, size_t size, const char *operation)
+{
+  return node_zalloc (ctx, size, operation);
 }
 
 /* --- blocks for nodes ---------------------------------------------------- */
@@ -289,7 +320,8 @@ trace_alloc_node (const void *parent, void *payload, size_t size)
 }
 
 CONTEXT_TEXT COLD void *
-sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
+sli_context_alloc_slow (const void *ctx, size_t size, bool zero,
+                        const char *operation)
 {
   void *parent = (void *) (uintptr_t) ctx;
   bool limited = false;
@@ -309,7 +341,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
        * path.  Then the parent is not examined, as in the inline code. */
       if (sli_context_mode != 0 || size > RALLOC_INLINE_MAX_V1
           || (node->parent & RALLOC_UNUSUAL_V1) != 0)
-        node = sli_context_check (parent, "ralloc_size");
+        node = sli_context_check (parent, operation);
       limited = (node->parent & NODE_LIMITED) != 0;
     }
   payload = sli_context_new (size, zero);
@@ -324,7 +356,7 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero)
   node = node_of (payload);
   if (limited)
     node->parent |= NODE_LIMITED;
-  word = context_enter (parent, "ralloc_size");
+  word = context_enter (parent, operation);
   node_link (parent, node, payload);
   context_leave (parent, word);
   if (UNLIKELY (sli_context_mode != 0))
@@ -340,7 +372,9 @@ ralloc_array_size (const void *ctx, size_t size, size_t count)
 {
   size_t bytes;
 
-  return node_product (size, count, &bytes) ? ralloc_size (ctx, bytes) : NULL;
+  return node_product (size, count, &bytes)
+             ? context_alloc (ctx, bytes, "ralloc_array_size")
+             : NULL;
 }
 
 CONTEXT_TEXT void *
@@ -348,7 +382,9 @@ rzalloc_array_size (const void *ctx, size_t size, size_t count)
 {
   size_t bytes;
 
-  return node_product (size, count, &bytes) ? rzalloc_size (ctx, bytes) : NULL;
+  return node_product (size, count, &bytes)
+             ? sli_context_zalloc (ctx, bytes, "rzalloc_array_size")
+             : NULL;
 }
 
 CONTEXT_TEXT void *
@@ -356,8 +392,9 @@ reralloc_array_size (const void *ctx, void *ptr, size_t size, size_t count)
 {
   size_t bytes;
 
-  return node_product (size, count, &bytes) ? reralloc_size (ctx, ptr, bytes)
-                                       : NULL;
+  return node_product (size, count, &bytes)
+             ? sli_context_realloc (ctx, ptr, bytes, "reralloc_array_size")
+             : NULL;
 }
 
 void *
@@ -370,13 +407,16 @@ rerzalloc_array_size (const void *ctx, void *ptr, size_t size,
   if (!node_product (size, new_count, &bytes)
       || !node_product (size, old_count, &old_bytes))
     return NULL;
-  return rerzalloc_size (ctx, ptr, old_bytes, bytes);
+  return sli_context_rezalloc (ctx, ptr, old_bytes, bytes,
+                               "rerzalloc_array_size");
 }
 
 void *
 ralloc_memdup (const void *ctx, const void *mem, size_t n)
 {
-  void *copy = LIKELY (mem != NULL || n == 0) ? ralloc_size (ctx, n) : NULL;
+  void *copy = LIKELY (mem != NULL || n == 0)
+                   ? context_alloc (ctx, n, "ralloc_memdup")
+                   : NULL;
 
   if (LIKELY (copy != NULL && n > 0))
     memcpy (copy, mem, n);

@@ -37,7 +37,7 @@ static const char *const default_patterns[]
         "slice_alloc)[0-9a-z_]*$",
         "^(x|check_|safe_|my_|do_x|xx?)(malloc|calloc|realloc|zalloc|strdup|"
         "strndup|memdup|mallocz|callocz|reallocarray)[0-9a-z_]*$",
-        "^(ralloc|rzalloc|talloc|slice)_(size|alloc|try_alloc|zero)",
+        "^(ralloc|rzalloc|talloc|slice)_(size|take|alloc|try_alloc|zero)",
         "^llvm::(safe_malloc|safe_realloc|safe_calloc|allocate_buffer)",
         "^sqlite3(Db|_)?([mM]alloc|[rR]ealloc)(64|Zero|Raw|RawNN|RawNNTyped)?$",
         "^_?Py(Mem|Object)_(Raw)?(Malloc|Calloc|Realloc)$" };
