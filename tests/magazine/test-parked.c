@@ -364,6 +364,24 @@ test_at_once (void)
   g_assert_cmpuint (cached_bytes (), ==, 0);
 }
 
+/* Each end of a last thread is counted once somebody waits for one, so that the
+ * thread that trims sees it at once. */
+static void
+test_last_end (void)
+{
+  uint32_t n;
+
+  begin ();
+  n = sli_magazine_await_end (0, 1);
+  g_assert_cmpuint (n, ==, 0);
+  for (int i = 0; i < 3; i++)
+    {
+      run_thread_at (0, use_and_end);
+      g_assert_cmpuint (sli_magazine_await_end (n, 1), ==, n + 1);
+      n++;
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -380,5 +398,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/parked/with-gaps", test_with_gaps);
   test_add_fresh ("/slice/parked/fork", test_fork);
   test_add_fresh ("/slice/parked/at-once", test_at_once);
+  test_add_fresh ("/slice/parked/last-end", test_last_end);
   return g_test_run ();
 }
