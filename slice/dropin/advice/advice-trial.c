@@ -3,8 +3,9 @@
  * Layer: dropin.  For slice-trace predict: takes the place of advice-region.c
  * and advice-chunks.c in a library of its own.  The calls of the advised site
  * get objects of a real linear arena or pool, or slices, as they would in the
- * changed program.  Or they are found, and served by the malloc behind: the difference
- * of two such runs is what the arena saves, whatever finding the site costs.
+ * changed program.  Or they are found, and served by the malloc behind: the
+ * difference of two such runs is what the arena saves, whatever finding the
+ * site costs.
  *
  * All of the library's pages come from one range, so that free() knows the
  * arena's objects.  The arena has no source of its own, because it would give
