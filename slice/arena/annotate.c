@@ -42,18 +42,22 @@ memcheck_is_active (void)
 {
   unsigned char byte UNUSED = 0;
   unsigned char bits UNUSED;
+
   return RUNNING_ON_VALGRIND && VALGRIND_GET_VBITS (&byte, &bits, 1) != 0;
 }
 
 bool
 sli_annotate_active (void)
 {
+  int state;
+
   static int known; /* 0: unknown, 1: no, 2: yes */
-  int state = LOAD (&known);
+  state = LOAD (&known);
   if (UNLIKELY (state == 0))
     {
       bool is_active
           = __asan_poison_memory_region != NULL || memcheck_is_active ();
+
       state = 1 + is_active;
       sli_annotate_published (&known, sizeof known);
       STORE (&known, state);
@@ -113,6 +117,7 @@ void
 sli_annotate_cut (const void *block UNUSED, const void *from, const void *end)
 {
   size_t kept UNUSED = (size_t) ((const char *) from - (const char *) block);
+
   VALGRIND_MEMPOOL_TRIM (block, block, kept);
   sli_annotate_hide (from,
                      (size_t) ((const char *) end - (const char *) from));

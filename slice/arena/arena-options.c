@@ -52,6 +52,7 @@ sli_options_fill (const SliceArenaOptions *given, size_t default_first,
   SliceArenaOptions all = { 0 };
   bool has_cap = given != NULL && given->cap_bytes != 0;
   bool is_valid;
+
   if (given != NULL)
     all = *given;
   if (all.first_bytes == 0)
@@ -91,6 +92,7 @@ sli_options_embedded (const SliceArenaOptions *options, size_t control_bytes)
 {
   bool fits = options->source == NULL
               && options->first_bytes + control_bytes <= record_bytes_max ();
+
   return fits ? options->first_bytes : 0;
 }
 
@@ -107,6 +109,7 @@ COLD void
 sli_pristine_keep (int *state, void *copy, const void *arena, size_t bytes)
 {
   int none = PRISTINE_NONE;
+
   if (!__atomic_compare_exchange_n (state, &none, PRISTINE_BUSY, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return;
@@ -119,9 +122,11 @@ sli_pristine_keep (int *state, void *copy, const void *arena, size_t bytes)
 static bool
 a_mode_is_on (void)
 {
+  int64_t value;
+
   static const SliceOption modes[]
       = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
-  int64_t value = 0;
+  value = 0;
   for (size_t i = 0; i < sizeof modes / sizeof *modes && value == 0; i++)
     slice_get_option (modes[i], &value);
   return value != 0;
@@ -135,6 +140,7 @@ ask_all_checked (int *known)
 {
   bool is_final = sli_option_is_frozen ();
   int state = a_mode_is_on () ? 2 : 1;
+
   if (is_final)
     {
       sli_annotate_published (known, sizeof *known);
@@ -146,8 +152,10 @@ ask_all_checked (int *known)
 bool
 sli_arena_all_checked (void)
 {
+  int state;
+
   static int known; /* 0: unknown, 1: no, 2: yes */
-  int state = LOAD (&known);
+  state = LOAD (&known);
   if (UNLIKELY (state == 0))
     state = ask_all_checked (&known);
   return state == 2;

@@ -45,6 +45,7 @@ size_t
 sli_bump_bytes (const SliceArenaOptions *options, size_t control_bytes)
 {
   size_t empty = control_bytes + sli_options_embedded (options, control_bytes);
+
   return sli_options_allow (options, empty)
              ? empty + sli_traced_bytes (options)
              : 0;
@@ -55,6 +56,7 @@ sli_bump_init (Bump *bump, ArenaKind kind, const SliceArenaOptions *options,
                size_t control_bytes, void (*end) (void *))
 {
   size_t embedded = sli_options_embedded (options, control_bytes);
+
   memset (bump, 0, offsetof (Bump, chain));
   bump->kind = kind;
   bump->end = end;
@@ -105,6 +107,7 @@ sli_bump_enter (Bump *bump, int32_t index, char *at)
 {
   Block block = sli_chain_block (&bump->chain, index);
   char *end = block.start + sli_block_bytes (&block);
+
   assert_here (at >= block.start && at <= end);
   assert_here (bump->kind != ARENA_DEAD);
   bump->current = index;
@@ -144,10 +147,13 @@ bump_report (Bump *bump, const void *object, size_t size)
 char *
 sli_bump_alloc (Bump *bump, size_t alignment, size_t size)
 {
+  size_t need;
+  char *object;
+
   if (bump->current == BLOCK_NONE)
     return NULL;
-  size_t need = sli_round8 (size) + sli_bump_gap (bump);
-  char *object = sli_align (sli_bump_at (bump), alignment);
+  need = sli_round8 (size) + sli_bump_gap (bump);
+  object = sli_align (sli_bump_at (bump), alignment);
   if (object > bump->block_end || need > (size_t) (bump->block_end - object))
     return NULL;
   assert_here (object >= sli_bump_start (bump));
@@ -161,11 +167,13 @@ void
 sli_bump_stats (const Bump *bump, size_t control_bytes, SliceArenaStats *stats)
 {
   const BlockChain *chain = &bump->chain;
+
   sli_chain_stats (chain, control_bytes, stats);
   stats->used_bytes = bump->left_bytes + bump->own_bytes;
   if (bump->current != BLOCK_NONE)
     {
       char *at = sli_bump_at (bump);
+
       stats->used_bytes += (size_t) (at - sli_bump_start (bump));
       stats->free_bytes += (size_t) (bump->block_end - at);
     }

@@ -52,9 +52,11 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *given)
   SliceArenaOptions options;
   void *node = node_new (context, sli_arena_linear_bytes (given, &options),
                          "slice_linear_new_in");
+  SliceLinear *linear;
+
   if (node == NULL)
     return NULL;
-  SliceLinear *linear = sli_arena_linear_setup (node, &options, ralloc_free);
+  linear = sli_arena_linear_setup (node, &options, ralloc_free);
   return node_is_arena (linear, "linear", OWNED_LINEAR, sli_arena_linear_fini);
 }
 
@@ -64,9 +66,11 @@ slice_stack_new_in (const void *context, const SliceArenaOptions *given)
   SliceArenaOptions options;
   void *node = node_new (context, sli_arena_stack_bytes (given, &options),
                          "slice_stack_new_in");
+  SliceStack *stack;
+
   if (node == NULL)
     return NULL;
-  SliceStack *stack = sli_arena_stack_setup (node, &options, ralloc_free);
+  stack = sli_arena_stack_setup (node, &options, ralloc_free);
   return node_is_arena (stack, "stack", OWNED_STACK, sli_arena_stack_fini);
 }
 
@@ -76,9 +80,11 @@ slice_pool_new_in (const void *context, const SlicePoolOptions *given)
   SlicePoolOptions options;
   void *node = node_new (context, sli_arena_pool_bytes (given, &options),
                          "slice_pool_new_in");
+  SlicePool *pool;
+
   if (node == NULL)
     return NULL;
-  SlicePool *pool = sli_arena_pool_setup (node, &options, ralloc_free);
+  pool = sli_arena_pool_setup (node, &options, ralloc_free);
   return node_is_arena (pool, "pool", OWNED_POOL, sli_arena_pool_fini);
 }
 
@@ -88,9 +94,11 @@ slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
   SliceArenaOptions options;
   void *node = node_new (context, sli_arena_tlsf_bytes (given, &options),
                          "slice_tlsf_new_in");
+  SliceTlsf *tlsf;
+
   if (node == NULL)
     return NULL;
-  SliceTlsf *tlsf = sli_arena_tlsf_setup (node, &options, ralloc_free);
+  tlsf = sli_arena_tlsf_setup (node, &options, ralloc_free);
   if (tlsf == NULL)
     {
       ralloc_free (node);
@@ -105,13 +113,15 @@ slice_linear_export (const SliceLinear *linear, const void *object,
                      size_t size, const void *context)
 {
   const char *last = (const char *) object + (size > 0 ? size - 1 : 0);
+  void *copy;
+
   if (!slice_linear_owns (linear, object) || !slice_linear_owns (linear, last))
     sli_diag_abort (
         ARENA_MISUSE_NOT_IN_ARENA,
         "linear arena %p: export of %p (%zu bytes), which is not"
         " in it",
         (const void *) linear, object, size);
-  void *copy = context_alloc (context, size, "slice_linear_export");
+  copy = context_alloc (context, size, "slice_linear_export");
   if (copy != NULL && size > 0)
     memcpy (copy, object, size);
   return copy;

@@ -16,6 +16,7 @@ void
 sli_arena_lock_init (ArenaLock *lock)
 {
   pthread_mutexattr_t attributes;
+
   pthread_mutexattr_init (&attributes);
   pthread_mutexattr_settype (&attributes, PTHREAD_MUTEX_ERRORCHECK);
   pthread_mutex_init (&lock->mutex, &attributes);

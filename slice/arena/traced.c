@@ -43,10 +43,13 @@ sli_traced_mark (Bump *bump, uint64_t stamp)
 static bool
 traced_reserve (Traced *traced)
 {
+  uint32_t n;
+  TracedObject *objects;
+
   if (traced->n < traced->capacity)
     return true;
-  uint32_t n = traced->capacity == 0 ? CAPACITY_MIN : traced->capacity * 2;
-  TracedObject *objects = slice_try_alloc (n * sizeof *objects);
+  n = traced->capacity == 0 ? CAPACITY_MIN : traced->capacity * 2;
+  objects = slice_try_alloc (n * sizeof *objects);
   if (objects == NULL)
     return false;
   if (traced->n > 0)
@@ -63,6 +66,7 @@ void
 sli_traced_alloc (Bump *bump, const void *object, size_t size)
 {
   Traced *traced = traced_of (bump);
+
   if (!traced_reserve (traced))
     return;
   traced->objects[traced->n++] = (TracedObject){ object, traced->stamp };
@@ -75,6 +79,7 @@ static uint32_t
 traced_find (const Traced *traced, const void *object)
 {
   uint32_t i = traced->n;
+
   while (i > 0 && traced->objects[i - 1].object != object)
     i--;
   return i;
@@ -86,6 +91,7 @@ sli_traced_realloc (Bump *bump, const void *old_object, const void *object,
 {
   const Traced *traced = traced_of (bump);
   uint32_t i = traced_find (traced, old_object);
+
   if (i == 0)
     return;
   traced->objects[i - 1].object = object;
@@ -97,6 +103,7 @@ sli_traced_free (Bump *bump, const void *object)
 {
   Traced *traced = traced_of (bump);
   uint32_t i = traced_find (traced, object);
+
   if (i == 0)
     return;
   memmove (traced->objects + i - 1, traced->objects + i,
@@ -110,6 +117,7 @@ static void
 traced_cut_to (Bump *bump, uint32_t n)
 {
   Traced *traced = traced_of (bump);
+
   while (traced->n > n)
     sli_trace_free (traced_kind (bump),
                     traced->objects[--traced->n].object, 0);
@@ -119,6 +127,7 @@ void
 sli_traced_cut (Bump *bump, const void *object)
 {
   uint32_t i = traced_find (traced_of (bump), object);
+
   if (i > 0)
     traced_cut_to (bump, i - 1);
 }
@@ -128,6 +137,7 @@ sli_traced_cut_mark (Bump *bump, uint64_t stamp)
 {
   const Traced *traced = traced_of (bump);
   uint32_t n = traced->n;
+
   while (n > 0 && traced->objects[n - 1].stamp >= stamp)
     n--;
   traced_cut_to (bump, n);
@@ -143,6 +153,7 @@ void
 sli_traced_fini (Bump *bump)
 {
   Traced *traced = traced_of (bump);
+
   traced_cut_to (bump, 0);
   slice_free1 (traced->capacity * sizeof *traced->objects, traced->objects);
   memset (traced, 0, sizeof *traced);

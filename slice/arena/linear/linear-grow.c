@@ -32,6 +32,7 @@ static void
 grow_set_end (Bump *bump)
 {
   bool is_slow = bump->chain.is_annotated || bump->current == BLOCK_NONE;
+
   bump->head.growing_end = is_slow ? bump->head.growing : bump->block_end;
 }
 
@@ -48,12 +49,14 @@ static void
 grow_begin (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
+  char *start;
+
   sli_bump_hide (bump);
   linear->is_growing = true;
   linear->grows_alone = false;
   if (bump->current == BLOCK_NONE)
     return;
-  char *start = sli_align (sli_bump_at (bump), 16);
+  start = sli_align (sli_bump_at (bump), 16);
   if (start > bump->block_end)
     start = bump->block_end;
   bump->at = start;
@@ -73,10 +76,12 @@ static size_t
 grow_space (const SliceLinear *linear)
 {
   const Bump *bump = &linear->bump;
+  size_t space, gap;
+
   if (bump->current == BLOCK_NONE)
     return 0;
-  size_t space = (size_t) (bump->block_end - bump->head.growing);
-  size_t gap = sli_bump_gap (bump);
+  space = (size_t) (bump->block_end - bump->head.growing);
+  gap = sli_bump_gap (bump);
   return space > gap ? space - gap : 0;
 }
 
@@ -86,6 +91,7 @@ static bool
 grow_push (Bump *bump, size_t size)
 {
   size_t need = size + sli_bump_gap (bump) + 8;
+
   return sli_chain_push (&bump->chain, need + size)
          || sli_chain_push (&bump->chain, need);
 }
@@ -99,12 +105,14 @@ grow_move (SliceLinear *linear, size_t more)
   size_t size = grow_size (linear);
   char *old = bump->at;
   uint32_t n_used = bump->chain.n_used;
+  bool drops;
+
   if (more > SIZE_MAX / 8 || !grow_push (bump, size + more))
     {
       errno = ENOMEM;
       return false;
     }
-  bool drops = linear->grows_alone;
+  drops = linear->grows_alone;
   sli_arena_linear_enter_pushed (linear);
   sli_bump_hide (bump);
   if (bump->chain.is_annotated)
@@ -128,6 +136,7 @@ static size_t
 grow_offset (const SliceLinear *linear, const void *address)
 {
   size_t offset = (uintptr_t) address - (uintptr_t) linear->bump.at;
+
   return address != NULL && offset < grow_size (linear) ? offset : SIZE_MAX;
 }
 
@@ -135,12 +144,16 @@ bool
 slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
                            const void *source)
 {
+  Bump *bump;
+  bool is_first;
+  size_t inside;
+
   grow_require (linear);
-  Bump *bump = &linear->bump;
-  bool is_first = !linear_grows (linear);
+  bump = &linear->bump;
+  is_first = !linear_grows (linear);
   if (is_first)
     grow_begin (linear);
-  size_t inside = grow_offset (linear, source);
+  inside = grow_offset (linear, source);
   if (size > grow_space (linear) && !grow_move (linear, size))
     {
       if (is_first) /* no object grows, and others may be added */
@@ -162,9 +175,12 @@ slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
 void
 slice_linear_shrink (SliceLinear *linear, size_t size)
 {
+  Bump *bump;
+  size_t have;
+
   grow_require (linear);
-  Bump *bump = &linear->bump;
-  size_t have = linear_grows (linear) ? grow_size (linear) : 0;
+  bump = &linear->bump;
+  have = linear_grows (linear) ? grow_size (linear) : 0;
   if (size > have)
     sli_diag_abort (
         ARENA_MISUSE_SHRINK,
@@ -182,11 +198,15 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
 void *
 slice_linear_growing (const SliceLinear *linear, size_t *size)
 {
+  const Bump *bump;
+  bool grows, is_there;
+  char *start;
+
   grow_require (linear);
-  const Bump *bump = &linear->bump;
-  bool grows = linear->is_growing || linear_grows_inline (linear);
-  char *start = sli_bump_at (bump);
-  bool is_there = grows && bump->current != BLOCK_NONE;
+  bump = &linear->bump;
+  grows = linear->is_growing || linear_grows_inline (linear);
+  start = sli_bump_at (bump);
+  is_there = grows && bump->current != BLOCK_NONE;
   if (size != NULL)
     *size = is_there ? (size_t) (bump->head.growing - start) : 0;
   return is_there ? start : NULL;
@@ -197,6 +217,7 @@ static void
 grow_end (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
+
   linear->is_growing = false;
   bump->head.growing = NULL;
   bump->head.growing_end = NULL;
@@ -206,14 +227,19 @@ grow_end (SliceLinear *linear)
 void *
 slice_linear_finish_slow_v1 (SliceLinear *linear, size_t *size_out)
 {
+  Bump *bump;
+  size_t size;
+  void *object;
+
   grow_require (linear);
-  Bump *bump = &linear->bump;
-  size_t size = linear_grows (linear) ? grow_size (linear) : 0;
+  bump = &linear->bump;
+  size = linear_grows (linear) ? grow_size (linear) : 0;
   if (size_out != NULL)
     *size_out = size;
   if (LIKELY (size > 0 && !bump->is_always_hidden))
     {
       char *finished = bump->at;
+
       bump->at = finished + sli_round8 (size);
       grow_end (linear);
       return finished;
@@ -222,7 +248,7 @@ slice_linear_finish_slow_v1 (SliceLinear *linear, size_t *size_out)
     grow_end (linear);
   if (size == 0)
     return slice_linear_alloc (linear, 1);
-  void *object = sli_bump_alloc (bump, 16, size);
+  object = sli_bump_alloc (bump, 16, size);
   if (bump->chain.is_annotated)
     sli_annotate_show_defined (object, size);
   return object;
@@ -231,10 +257,12 @@ slice_linear_finish_slow_v1 (SliceLinear *linear, size_t *size_out)
 void
 slice_linear_abandon (SliceLinear *linear)
 {
+  size_t size;
+
   grow_require (linear);
   if (!linear_grows (linear))
     return;
-  size_t size = grow_size (linear);
+  size = grow_size (linear);
   if (linear->bump.chain.is_annotated && size > 0)
     sli_annotate_hide (linear->bump.at, size);
   grow_end (linear);

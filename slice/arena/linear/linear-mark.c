@@ -39,6 +39,7 @@ slice_linear_add_cleanup (SliceLinear *linear, void (*function) (void *data),
                           void *data)
 {
   Cleanup *cleanup = slice_linear_alloc (linear, sizeof *cleanup);
+
   if (cleanup == NULL)
     return false;
   if (linear->bump.chain.is_traced) /* not the program's object */
@@ -66,6 +67,7 @@ static void
 linear_start_over (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
+
   bump->left_bytes = 0;
   bump->own_bytes = 0;
   if (bump->chain.n_blocks > 0)
@@ -88,6 +90,7 @@ static bool
 linear_has_one_block (const SliceLinear *linear)
 {
   const Bump *bump = &linear->bump;
+
   return bump->chain.n_blocks == 1 && bump->chain.n_used == 1
          && bump->current == 0 && !bump->is_always_hidden;
 }
@@ -96,6 +99,7 @@ static void
 linear_empty (SliceLinear *linear, SliceKeep keep)
 {
   Bump *bump = &linear->bump;
+
   if (keep == SLICE_KEEP_ALL && linear_has_one_block (linear))
     {
       bump->left_bytes = 0;
@@ -125,10 +129,13 @@ slice_linear_reset (SliceLinear *linear, SliceKeep keep)
 SliceMark
 slice_linear_mark (SliceLinear *linear)
 {
+  const Bump *bump;
+  SliceMark mark;
+
   linear_checked (linear);
   sli_arena_linear_require_still (linear);
-  const Bump *bump = &linear->bump;
-  SliceMark mark = {
+  bump = &linear->bump;
+  mark = (SliceMark){
     .linear = linear,
     .next = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL,
     .cleanups = linear->cleanups,
@@ -157,6 +164,7 @@ mark_holds (const SliceLinear *linear, const SliceMark *mark)
       = mark->n_used <= bump->chain.n_used
         && (mark->current != bump->current || bump->current == BLOCK_NONE
             || mark->next <= sli_bump_at (bump));
+
   return counts && below;
 }
 
@@ -166,8 +174,10 @@ static void
 chain_return_to (BlockChain *chain, uint32_t n_used)
 {
   uint32_t n_spare = chain->n_blocks - chain->n_used;
+  uint32_t end;
+
   sli_chain_cut (chain, n_used);
-  uint32_t end = chain->n_blocks - n_spare;
+  end = chain->n_blocks - n_spare;
   if (chain->keeps_dedicated && end > n_used + 1)
     sli_chain_consolidate (chain, n_used, end);
 }
@@ -182,6 +192,7 @@ linear_skip_rest (SliceLinear *linear)
   Bump *bump = &linear->bump;
   size_t left = (size_t) (bump->block_end - sli_bump_at (bump));
   size_t least = left <= SKIPPED_BYTES_SMALL ? 2 * left : SKIPPED_PART * left;
+
   if (!bump->is_always_hidden && bump->chain.keeps_dedicated
       && sli_chain_has_spare (&bump->chain, least)
       && sli_chain_push (&bump->chain, least))
@@ -192,6 +203,7 @@ static void
 linear_return_to (SliceLinear *linear, const SliceMark *mark)
 {
   Bump *bump = &linear->bump;
+
   assert_here (mark->current < (int32_t) mark->n_used);
   if (mark->n_used == bump->chain.n_used && mark->current == bump->current
       && !bump->is_always_hidden)
@@ -246,6 +258,7 @@ static bool
 linear_is_fresh (const SliceLinear *linear)
 {
   const Bump *bump = &linear->bump;
+
   return bump->chain.n_used == 1 && bump->current == 0
          && bump->left_bytes == 0 && sli_bump_at (bump) == sli_bump_start (bump)
          && linear->stamp == linear->first && !linear->is_growing
@@ -255,8 +268,10 @@ linear_is_fresh (const SliceLinear *linear)
 size_t
 slice_linear_trim (SliceLinear *linear)
 {
+  size_t before;
+
   linear_checked (linear);
-  size_t before = linear->bump.chain.held_bytes;
+  before = linear->bump.chain.held_bytes;
   if (linear_is_fresh (linear))
     {
       sli_chain_reset (&linear->bump.chain, SLICE_KEEP_NONE);

@@ -37,6 +37,7 @@ static char *
 string_add_copy (SliceLinear *linear, const char *string, size_t length)
 {
   char *copy = string_add (linear, length + 1);
+
   if (copy == NULL)
     return NULL;
   memcpy (copy, string, length);
@@ -64,12 +65,15 @@ slice_linear_strndup (SliceLinear *linear, const char *string, size_t max)
 bool
 slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
 {
+  size_t old, more, old_size;
+  char *longer;
+
   string_require (linear);
-  size_t old = *string != NULL ? strlen (*string) : 0;
-  size_t more = strlen (suffix);
-  size_t old_size = *string != NULL ? old + 1 : 0;
-  char *longer = sli_arena_linear_resize (linear, *string, STRING_ALIGNMENT,
-                                          old_size, old + more + 1);
+  old = *string != NULL ? strlen (*string) : 0;
+  more = strlen (suffix);
+  old_size = *string != NULL ? old + 1 : 0;
+  longer = sli_arena_linear_resize (linear, *string, STRING_ALIGNMENT,
+                                    old_size, old + more + 1);
   if (longer == NULL)
     return false;
   memcpy (longer + old, suffix, more);
@@ -86,8 +90,10 @@ string_print_in_place (SliceLinear *linear, size_t space, const char *format,
 {
   Bump *bump = &linear->bump;
   char *place = space > 0 ? sli_bump_at (bump) : NULL;
+  bool fits;
+
   *length = vsnprintf (place, space, format, arguments);
-  bool fits = *length >= 0 && (size_t) *length < space;
+  fits = *length >= 0 && (size_t) *length < space;
   return fits ? sli_bump_alloc (bump, STRING_ALIGNMENT, (size_t) *length + 1)
               : NULL;
 }
@@ -97,14 +103,17 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
                       va_list arguments)
 {
   Bump *bump = &linear->bump;
-  string_require (linear);
-  bool hidden = bump->chain.is_annotated || bump->current == BLOCK_NONE;
-  size_t space = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
+  bool hidden;
+  size_t space;
   va_list again;
-  va_copy (again, arguments);
   int length;
-  char *text
-      = string_print_in_place (linear, space, format, arguments, &length);
+  char *text;
+
+  string_require (linear);
+  hidden = bump->chain.is_annotated || bump->current == BLOCK_NONE;
+  space = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
+  va_copy (again, arguments);
+  text = string_print_in_place (linear, space, format, arguments, &length);
   if (text == NULL && length >= 0)
     {
       text = string_add (linear, (size_t) length + 1);
@@ -119,8 +128,10 @@ char *
 slice_linear_printf (SliceLinear *linear, const char *format, ...)
 {
   va_list arguments;
+  char *text;
+
   va_start (arguments, format);
-  char *text = slice_linear_vprintf (linear, format, arguments);
+  text = slice_linear_vprintf (linear, format, arguments);
   va_end (arguments);
   return text;
 }

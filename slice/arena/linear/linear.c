@@ -56,6 +56,7 @@ sli_arena_linear_setup (void *memory, const SliceArenaOptions *options,
                         void (*end) (void *))
 {
   SliceLinear *linear = memory;
+
   memset (&linear->bump + 1, 0, sizeof *linear - sizeof linear->bump);
   sli_bump_init (&linear->bump, ARENA_LINEAR, options, CONTROL_BYTES, end);
   /* If blocks take system calls, each dedicated one returns to its source at
@@ -70,6 +71,7 @@ sli_arena_linear_run_cleanups (SliceLinear *linear, Cleanup *until)
   while (linear->cleanups != until)
     {
       Cleanup *cleanup = linear->cleanups;
+
       linear->cleanups = cleanup->next;
       cleanup->cleanup (cleanup->data);
     }
@@ -79,6 +81,7 @@ void
 sli_arena_linear_fini (void *memory)
 {
   SliceLinear *linear = memory;
+
   sli_arena_linear_run_cleanups (linear, NULL);
   sli_bump_fini (&linear->bump);
 }
@@ -87,6 +90,7 @@ static void
 linear_end (void *memory)
 {
   SliceLinear *linear = memory;
+
   sli_arena_linear_fini (linear);
   slice_free1 (linear->bump.control_bytes, linear);
 }
@@ -101,10 +105,12 @@ static SliceLinear *
 pristine_copy (void)
 {
   SliceLinear *linear = slice_try_alloc (NEW_BYTES);
+  char *start;
+
   if (linear == NULL)
     return NULL;
   *linear = pristine;
-  char *start = (char *) linear + CONTROL_BYTES;
+  start = (char *) linear + CONTROL_BYTES;
   linear->bump.chain.embedded = start;
   sli_bump_show (&linear->bump, start, (char *) linear + NEW_BYTES);
   return linear;
@@ -116,6 +122,7 @@ linear_new (const SliceArenaOptions *given)
   SliceArenaOptions options;
   size_t bytes = sli_arena_linear_bytes (given, &options);
   SliceLinear *linear = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+
   if (linear == NULL)
     return NULL;
   sli_arena_linear_setup (linear, &options, linear_end);
@@ -145,9 +152,11 @@ void
 sli_arena_linear_enter_pushed (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
+  int32_t index;
+
   if (bump->current != BLOCK_NONE)
     bump->left_bytes += (size_t) (sli_bump_at (bump) - sli_bump_start (bump));
-  int32_t index = (int32_t) bump->chain.n_used - 1;
+  index = (int32_t) bump->chain.n_used - 1;
   sli_bump_enter (bump, index, bump->chain.table[index].start);
 }
 
@@ -158,6 +167,7 @@ linear_resume (SliceLinear *linear)
 {
   Bump *bump = &linear->bump;
   bool follows = bump->current == (int32_t) bump->chain.n_used - 2;
+
   if (follows && sli_chain_join_last (&bump->chain))
     sli_bump_enter (bump, bump->current, sli_bump_at (bump));
   else
@@ -169,10 +179,12 @@ linear_add_dedicated (SliceLinear *linear, size_t alignment, size_t size,
                       size_t need)
 {
   Bump *bump = &linear->bump;
+  char *start, *object;
+
   if (!sli_chain_push_dedicated (&bump->chain, need))
     return NULL;
-  char *start = bump->chain.table[bump->chain.n_used - 1].start;
-  char *object = sli_align (start, alignment);
+  start = bump->chain.table[bump->chain.n_used - 1].start;
+  object = sli_align (start, alignment);
   bump->own_bytes += sli_round8 (size);
   if (bump->chain.is_annotated)
     sli_annotate_object (start, object, size);
@@ -198,6 +210,7 @@ static size_t
 linear_next_bytes (const BlockChain *chain, size_t need)
 {
   size_t bytes = sli_chain_next_bytes (chain);
+
   return need <= SHARED_BYTES_MAX && 4 * need > bytes ? 4 * need : bytes;
 }
 
@@ -209,9 +222,11 @@ linear_add_beyond (SliceLinear *linear, size_t alignment, size_t size)
   /* Blocks are aligned to 16 by themselves. */
   size_t need = sli_round8 (size) + sli_bump_gap (bump)
                 + (alignment > 16 ? alignment : 0);
+  size_t next;
+
   if (linear_wants_dedicated (&bump->chain, need))
     return linear_add_dedicated (linear, alignment, size, need);
-  size_t next = linear_next_bytes (&bump->chain, need);
+  next = linear_next_bytes (&bump->chain, need);
   if (next > SLICE_BLOCK_BYTES_MAX
       && bump->current == (int32_t) bump->chain.n_used - 1
       && sli_chain_extend_last (&bump->chain, next > need ? next : need))
@@ -226,13 +241,15 @@ linear_add_beyond (SliceLinear *linear, size_t alignment, size_t size)
 void *
 sli_arena_linear_add (SliceLinear *linear, size_t alignment, size_t size)
 {
+  void *object;
+
   if (size > SIZE_MAX / 4)
     {
       errno = ENOMEM;
       return NULL;
     }
   size = size + (size == 0);
-  void *object = sli_bump_alloc (&linear->bump, alignment, size);
+  object = sli_bump_alloc (&linear->bump, alignment, size);
   return object != NULL ? object : linear_add_beyond (linear, alignment, size);
 }
 
@@ -258,6 +275,7 @@ void *
 slice_linear_alloc_n (SliceLinear *linear, size_t n, size_t size)
 {
   size_t bytes;
+
   if (__builtin_mul_overflow (n, size, &bytes))
     bytes = SIZE_MAX;
   return slice_linear_alloc (linear, bytes);
@@ -277,6 +295,7 @@ slice_linear_alloc_aligned_n (SliceLinear *linear, size_t alignment, size_t n,
                               size_t size)
 {
   size_t bytes;
+
   if (__builtin_mul_overflow (n, size, &bytes))
     bytes = SIZE_MAX; /* there is no memory for that */
   return slice_linear_alloc_aligned (linear, alignment, bytes);
@@ -292,6 +311,7 @@ linear_is_last (const SliceLinear *linear, const char *object, size_t size)
   const Bump *bump = &linear->bump;
   size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
   size_t limit_offset = (uintptr_t) linear->mark_limit - (uintptr_t) object;
+
   return bump->current != BLOCK_NONE && object >= sli_bump_start (bump)
          && sli_bump_at (bump) == object + whole && limit_offset - 1 >= whole;
 }
@@ -301,6 +321,7 @@ static void
 linear_cut_last (SliceLinear *linear, char *object)
 {
   Bump *bump = &linear->bump;
+
   if (bump->chain.is_annotated)
     sli_annotate_cut (sli_bump_start (bump), object, bump->block_end);
   sli_bump_set_at (bump, object);
@@ -313,10 +334,13 @@ linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
 {
   Bump *bump = &linear->bump;
   uint32_t n_used = bump->chain.n_used;
+  Block last;
+  size_t offset;
+
   if (n_used <= linear->mark_n_used)
     return false;
-  Block last = bump->chain.table[n_used - 1];
-  size_t offset = (uintptr_t) object - (uintptr_t) last.start;
+  last = bump->chain.table[n_used - 1];
+  offset = (uintptr_t) object - (uintptr_t) last.start;
   if (!sli_block_is_dedicated (&last) || offset >= sli_block_bytes (&last)
       || size > sli_block_bytes (&last) - offset)
     return false;
@@ -349,6 +373,7 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
 {
   Bump *bump = &linear->bump;
   size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
+
   if (!linear_is_last (linear, object, old_size)
       || need > (size_t) (bump->block_end - object))
     return false;
@@ -356,6 +381,7 @@ linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
   if (bump->chain.is_annotated)
     {
       char *start = sli_bump_start (bump);
+
       sli_annotate_cut (start, object, bump->block_end);
       sli_annotate_object (start, object, new_size);
       sli_annotate_show_defined (object,
@@ -372,14 +398,17 @@ linear_count_shrunk (SliceLinear *linear, const char *object, size_t old_size,
                      size_t new_size)
 {
   Bump *bump = &linear->bump;
+  int32_t index;
+  size_t less;
+
   if (bump->own_bytes == 0)
     return;
-  int32_t index = sli_chain_find (&bump->chain, object);
+  index = sli_chain_find (&bump->chain, object);
   if (index < (int32_t) linear->mark_n_used
       || !sli_block_is_dedicated (&bump->chain.table[index]))
     return;
-  size_t less = sli_round8 (old_size + (old_size == 0))
-                - sli_round8 (new_size + (new_size == 0));
+  less = sli_round8 (old_size + (old_size == 0))
+         - sli_round8 (new_size + (new_size == 0));
   assert_here (bump->own_bytes >= less);
   bump->own_bytes -= less;
 }
@@ -390,6 +419,7 @@ linear_report_resized (SliceLinear *linear, const void *object, void *resized,
                      size_t new_size)
 {
   Bump *bump = &linear->bump;
+
   if (LIKELY (!bump->chain.is_traced) || resized == NULL)
     return resized;
   if (resized == object)
@@ -403,11 +433,14 @@ void *
 sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
                          size_t old_size, size_t new_size)
 {
+  bool is_aligned;
+  void *moved;
+
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
   sli_arena_linear_require_still (linear);
   if (object == NULL)
     return sli_arena_linear_add (linear, alignment, new_size);
-  bool is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
+  is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
   if (new_size <= SIZE_MAX / 4 && is_aligned
       && linear_resize_last (linear, object, old_size, new_size))
     return linear_report_resized (linear, object, object, new_size);
@@ -418,7 +451,7 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
       linear_count_shrunk (linear, object, old_size, new_size);
       return linear_report_resized (linear, object, object, new_size);
     }
-  void *moved = sli_arena_linear_add (linear, alignment, new_size);
+  moved = sli_arena_linear_add (linear, alignment, new_size);
   if (moved != NULL)
     memcpy (moved, object, old_size < new_size ? old_size : new_size);
   return linear_report_resized (linear, object, moved, new_size);
@@ -446,6 +479,7 @@ slice_linear_owns (const SliceLinear *linear, const void *address)
 {
   const Bump *bump = &linear_checked (linear)->bump;
   int32_t index = sli_chain_find (&bump->chain, address);
+
   if (index == BLOCK_NONE)
     return false;
   return index != bump->current || (const char *) address < sli_bump_at (bump);

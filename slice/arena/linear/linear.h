@@ -49,6 +49,7 @@ static inline bool
 linear_grows_inline (const SliceLinear *linear)
 {
   const SliceBumpV1 *head = &linear->bump.head;
+
   return (uintptr_t) head->growing > (uintptr_t) head->next;
 }
 

@@ -34,13 +34,15 @@ bool
 sli_pool_bits_make (SlicePool *pool)
 {
   const BlockChain *chain = &pool->chain;
+  bool has_space;
+
   if (pool->has_tracks)
     return true;
   pool->has_tracks = true;
   sli_pool_index_init (pool);
   /* Blocks that were reserved get their tracks without a request. */
-  bool has_space = !pool->keeps_blocks
-                   || sli_pool_tracks_reserve (pool, chain->n_blocks + 1);
+  has_space = !pool->keeps_blocks
+              || sli_pool_tracks_reserve (pool, chain->n_blocks + 1);
   for (int32_t i = BLOCK_EMBEDDED; has_space && i < (int32_t) chain->n_used;
        i++)
     has_space = sli_pool_track_block (pool, sli_chain_block (chain, i));
@@ -58,6 +60,7 @@ static Track *
 track_of_block (const SlicePool *pool, const Block *block, Track *last)
 {
   Track *next = last != NULL ? last + 1 : pool->tracks;
+
   if (next < pool->tracks + pool->n_tracks
       && (uintptr_t) next->start - (uintptr_t) block->start
              < sli_block_bytes (block))
@@ -71,9 +74,11 @@ sli_pool_bits_cut_rest (SlicePool *pool)
 {
   size_t n_left = (size_t) (pool->cut_end - pool->cut_at) / pool->chunk_bytes;
   bool is_embedded = pool->chain.n_used == 0;
+  Track *track;
+
   if (n_left == 0 || is_embedded)
     return;
-  Track *track = sli_pool_track_of (pool, pool->cut_at);
+  track = sli_pool_track_of (pool, pool->cut_at);
   if (track == NULL || track->live == NULL || track->n_unset != n_left)
     return;
   track->n_unset = 0;
@@ -89,10 +94,12 @@ sli_pool_bits_retire (SlicePool *pool)
   BlockChain *chain = &pool->chain;
   uint32_t n_kept = 0;
   Track *track = NULL;
+
   pool->n_empty = 0;
   for (uint32_t i = 0; i < chain->n_used; i++)
     {
       Block block = chain->table[i];
+
       track = track_of_block (pool, &block, track);
       if (track != NULL && track->n_unset == 0)
         {
@@ -122,9 +129,11 @@ COLD static _Noreturn void
 report_no_chunk (const SlicePool *pool, const void *object)
 {
   const Track *track = sli_pool_track_of (pool, object);
+  size_t offset;
+
   if (track == NULL)
     sli_pool_report_foreign (pool, object);
-  size_t offset = (size_t) ((const char *) object - track->start);
+  offset = (size_t) ((const char *) object - track->start);
   sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
 }
 
@@ -134,6 +143,7 @@ static inline Track *
 track_with_bits (SlicePool *pool, const void *object)
 {
   Track *track = sli_pool_map_find (pool, object);
+
   if (UNLIKELY (track == NULL))
     sli_pool_report_foreign (pool, object);
   if (LIKELY (track->live != NULL))
@@ -154,12 +164,14 @@ count_row (void *const *objects, size_t n, uintptr_t step)
   AddressPair at = { first, first + step };
   AddressPair two = { 2 * step, 2 * step };
   size_t i = 0;
+
   /* Eight at a time: any difference leaves a bit. */
   for (; i + 8 <= n; i += 8)
     {
       const AddressPair *pairs
           = (const AddressPair *) (const void *) (objects + i);
       AddressPair difference = pairs[0] ^ at;
+
       difference |= pairs[1] ^ (at += two);
       difference |= pairs[2] ^ (at += two);
       difference |= pairs[3] ^ (at += two);
@@ -183,7 +195,8 @@ report_run_twice (const SlicePool *pool, const Track *track,
       size_t index = sli_pool_index (
           (uintptr_t) *objects - (uintptr_t) track->start,
           pool->chunk_inverse, pool->chunk_shift);
-      if ((track->live[index / 64] >> (index % 64) & 1) != 0)
+
+      if ((track->live[index / WORD_BITS] >> (index % WORD_BITS) & 1) != 0)
         sli_pool_report_twice (pool, *objects);
     }
 }
@@ -198,12 +211,14 @@ row_bits (const SlicePool *pool, void *const *objects, size_t n, size_t index,
 {
   size_t chunk = pool->chunk_bytes;
   size_t bit = index % 64;
+
   *n_row = 1;
   if (n == 1)
     return UINT64_C (1) << bit;
   if ((uintptr_t) objects[1] - (uintptr_t) objects[0] == chunk)
     {
       size_t n_most = n_above < 64 - bit ? n_above : 64 - bit;
+
       *n_row = count_row (objects, n < n_most ? n : n_most, chunk);
     }
   else if ((uintptr_t) objects[0] - (uintptr_t) objects[1] == chunk)
@@ -230,18 +245,21 @@ run_flush (const SlicePool *pool, const Track *track, void *const *objects,
   size_t inverse = pool->chunk_inverse;
   unsigned shift = pool->chunk_shift;
   size_t i = 0;
+
   do
     {
       uintptr_t offset = (uintptr_t) objects[i] - start;
       size_t index = sli_pool_index (offset, inverse, shift);
       size_t n_row;
+      uint64_t bits;
+
       if (index >= n_chunks)
         break;
-      uint64_t bits = row_bits (pool, objects + i, n - i, index,
-                                n_chunks - index, &n_row);
-      if (UNLIKELY ((words[index / 64] & bits) != 0))
+      bits = row_bits (pool, objects + i, n - i, index, n_chunks - index,
+                       &n_row);
+      if (UNLIKELY ((words[index / WORD_BITS] & bits) != 0))
         report_run_twice (pool, track, objects + i);
-      words[index / 64] |= bits;
+      words[index / WORD_BITS] |= bits;
       i += n_row;
     }
   while (i < n);
@@ -254,9 +272,11 @@ run_flush (const SlicePool *pool, const Track *track, void *const *objects,
 static inline bool
 is_row (void *const *objects, size_t n, size_t chunk)
 {
+  uintptr_t step;
+
   if (n < 2)
     return false;
-  uintptr_t step = (uintptr_t) objects[1] - (uintptr_t) objects[0];
+  step = (uintptr_t) objects[1] - (uintptr_t) objects[0];
   return step == chunk || step == -chunk;
 }
 
@@ -267,25 +287,34 @@ is_row (void *const *objects, size_t n, size_t chunk)
 static inline void **
 scattered_flush_some (SlicePool *pool, void **next, void **end)
 {
+  uintptr_t low;
+  size_t n_pages, inverse;
+  unsigned shift;
+
   Track *const *map = pool->map.tracks;
-  uintptr_t low = pool->map.low;
-  size_t n_pages = pool->map.n_pages;
-  size_t inverse = pool->chunk_inverse;
-  unsigned shift = pool->chunk_shift;
+  low = pool->map.low;
+  n_pages = pool->map.n_pages;
+  inverse = pool->chunk_inverse;
+  shift = pool->chunk_shift;
   for (; next < end; next++)
     {
       uintptr_t address = (uintptr_t) *next;
       size_t page = (address - low) / POOL_PAGE_BYTES;
+      Track *track;
+      size_t index;
+      uint64_t *word, bits;
+      unsigned bit;
+
       if (UNLIKELY (page >= n_pages))
         break;
-      Track *track = map[page];
-      size_t index = sli_pool_index (address - (uintptr_t) track->start,
-                                     inverse, shift);
+      track = map[page];
+      index = sli_pool_index (address - (uintptr_t) track->start, inverse,
+                              shift);
       if (UNLIKELY (index >= track->n_bits))
         break;
-      uint64_t *word = &track->live[index / 64];
-      uint64_t bits = *word;
-      unsigned bit = (unsigned) index & 63;
+      word = &track->live[index / WORD_BITS];
+      bits = *word;
+      bit = (unsigned) index & 63;
       if (UNLIKELY ((bits >> bit & 1) != 0))
         sli_pool_report_twice (pool, *next);
       *word = bits | UINT64_C (1) << bit;
@@ -301,9 +330,11 @@ static void **
 scattered_flush (SlicePool *pool, void **next, void **end)
 {
   size_t chunk = pool->chunk_bytes;
+
   while (next < end && !is_row (next, (size_t) (end - next), chunk))
     {
       void **stop = end - next > LOOK_STEP ? next + LOOK_STEP : end;
+
       next = scattered_flush_some (pool, next, stop);
       if (next < stop)
         break;
@@ -317,12 +348,14 @@ static size_t
 block_flush (SlicePool *pool, void **next, size_t n)
 {
   Track *track = track_with_bits (pool, *next);
+  size_t n_run;
+
   if (UNLIKELY (track == NULL))
     {
       sli_pool_spill (pool, *next);
       return 1;
     }
-  size_t n_run = run_flush (pool, track, next, n);
+  n_run = run_flush (pool, track, next, n);
   track->n_unset -= (uint32_t) n_run;
   pool->n_empty += track->n_unset == 0;
   return n_run;
@@ -335,6 +368,8 @@ sli_pool_bits_flush (SlicePool *pool, size_t n)
   void **bottom = sli_pool_bottom (pool);
   void **next = bottom;
   void **end = next + n;
+  size_t n_left;
+
   pool->n_spilt += n;
   pool->first_free = 0;
   while (next < end)
@@ -343,10 +378,48 @@ sli_pool_bits_flush (SlicePool *pool, size_t n)
       if (next < end)
         next += block_flush (pool, next, (size_t) (end - next));
     }
-  size_t n_left = (size_t) (sli_pool_top (pool) - end);
+  n_left = (size_t) (sli_pool_top (pool) - end);
   memmove (bottom, end, n_left * sizeof (void *));
   pool->head.top = (uintptr_t) (bottom + n_left);
   bits_retire_many (pool);
+}
+
+/* How many of a word's highest bits are set, of which there is one. */
+static inline size_t
+count_highest (uint64_t bits)
+{
+  return bits != ~UINT64_C (0) ? (size_t) __builtin_clzll (~bits) : WORD_BITS;
+}
+
+void
+sli_pool_bits_take (const SlicePool *pool, Track *track, size_t n,
+                    void **addresses)
+{
+  size_t word = (track->n_chunks + WORD_BITS - 1) / WORD_BITS;
+
+  assert_here (n <= track->n_chunks - track->n_unset);
+  track->n_unset += (uint32_t) n;
+  while (n > 0)
+    {
+      uint64_t bits = track->live[--word];
+
+      while (bits != 0 && n > 0)
+        {
+          unsigned n_above = (unsigned) __builtin_clzll (bits);
+          size_t n_row = count_highest (bits << n_above);
+          size_t highest;
+
+          n_row = n_row < n ? n_row : n;
+          highest = word * WORD_BITS + WORD_BITS - 1 - n_above;
+          sli_pool_write_down (addresses,
+                               track->start + highest * pool->chunk_bytes,
+                               pool->chunk_bytes, n_row);
+          addresses += n_row;
+          n -= n_row;
+          bits &= ~(~UINT64_C (0) << (WORD_BITS - n_row) >> n_above);
+        }
+      track->live[word] = bits;
+    }
 }
 
 /* Moves addresses from the bits to the stack, which is empty. */
@@ -356,14 +429,16 @@ sli_pool_bits_refill (SlicePool *pool)
   void **top = sli_pool_bottom (pool);
   void **end = top + (pool->stack_capacity + 1) / 2;
   void **enough = top + REFILL_MIN < end ? top + REFILL_MIN : end;
+
   while (pool->first_free < pool->n_tracks && top < enough)
     {
       Track *track = &pool->tracks[pool->first_free];
       size_t space = (size_t) (end - top);
       size_t n_free = track->n_chunks - track->n_unset;
       size_t n = n_free < space ? n_free : space;
+
       if (n > 0)
-        sli_pool_track_take_free (pool, track, n, top);
+        sli_pool_bits_take (pool, track, n, top);
       top += n;
       pool->n_spilt -= n;
       pool->first_free += n == n_free;

@@ -21,6 +21,7 @@ SlicePool *
 sli_pool_locked_setup (void *memory, SlicePool *pool, void (*end) (void *))
 {
   LockedPool *shell = memory;
+
   *shell = (LockedPool){ .kind = ARENA_POOL_LOCKED, .pool = pool, .end = end };
   pool->handle = shell;
   sli_pool_no_stack (&shell->head);
@@ -32,6 +33,7 @@ SlicePool *
 sli_pool_locked_fini (SlicePool *shown)
 {
   LockedPool *shell = shell_of (shown);
+
   shell->kind = ARENA_DEAD;
   sli_arena_lock_fini (&shell->lock);
   return shell->pool;
@@ -40,12 +42,14 @@ sli_pool_locked_fini (SlicePool *shown)
 SlicePool *
 sli_pool_acquire (const SlicePool *shown)
 {
+  LockedPool *shell;
+
   if (!sli_pool_is_locked (shown))
     {
       sli_pool_require (shown);
       return (SlicePool *) (uintptr_t) shown;
     }
-  LockedPool *shell = shell_of (shown);
+  shell = shell_of (shown);
   sli_arena_lock (&shell->lock, shown);
   return shell->pool;
 }
@@ -61,6 +65,7 @@ void *
 sli_pool_locked_alloc (SlicePool *shown)
 {
   void *object = slice_pool_alloc (sli_pool_acquire (shown));
+
   sli_pool_release (shown);
   return object;
 }

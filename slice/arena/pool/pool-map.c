@@ -33,6 +33,7 @@ sli_pool_index_init (SlicePool *pool)
   unsigned shift = (unsigned) __builtin_ctzl (chunk);
   size_t odd = chunk >> shift;
   size_t inverse = odd; /* correct in the low 3 bits; each step doubles that */
+
   for (int i = 0; i < 5; i++)
     inverse *= 2 - odd * inverse;
   pool->chunk_inverse = inverse;
@@ -43,6 +44,7 @@ void
 sli_pool_map_fini (SlicePool *pool)
 {
   PoolMap *map = &pool->map;
+
   if (map->tracks != NULL)
     sli_chain_table_free (&pool->chain, map->capacity * sizeof (Track *),
                           map->tracks);
@@ -54,9 +56,11 @@ static bool
 map_reserve (SlicePool *pool)
 {
   PoolMap *map = &pool->map;
+  size_t n;
+
   if (map->n_pages <= map->capacity)
     return map->tracks != NULL;
-  size_t n = map->n_pages + map->n_pages / 2;
+  n = map->n_pages + map->n_pages / 2;
   if (map->tracks != NULL)
     sli_chain_table_free (&pool->chain, map->capacity * sizeof (Track *),
                           map->tracks);
@@ -71,9 +75,11 @@ map_fill (SlicePool *pool)
   PoolMap *map = &pool->map;
   Track *track = pool->tracks;
   const Track *last = track + pool->n_tracks - 1;
+
   for (size_t i = 0; i < map->n_pages; i++)
     {
       uintptr_t page = map->low + i * POOL_PAGE_BYTES;
+
       while (track < last && (uintptr_t) track[1].start <= page)
         track++;
       map->tracks[i] = track;
@@ -87,10 +93,12 @@ map_set_range (SlicePool *pool)
 {
   uintptr_t low = UINTPTR_MAX;
   uintptr_t end = 0;
+
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     {
       const Track *track = &pool->tracks[i];
       size_t bytes = track->n_chunks * pool->chunk_bytes;
+
       if (sli_chain_uses_slice (&pool->chain, bytes))
         continue;
       if (low == UINTPTR_MAX)
@@ -108,6 +116,7 @@ map_make (SlicePool *pool)
 {
   PoolMap *map = &pool->map;
   size_t n_held = pool->chain.held_bytes / POOL_PAGE_BYTES;
+
   if (++map->n_missed < n_held / PAGES_A_SEARCH)
     return false;
   map->n_missed = 0;
@@ -126,6 +135,7 @@ Track *
 sli_pool_map_find_slow (SlicePool *pool, const void *address)
 {
   PoolMap *map = &pool->map;
+
   if (pool->n_tracks == 0)
     return NULL;
   if (map->is_old && map_make (pool))

@@ -95,6 +95,7 @@ size_t
 sli_pool_plain_n_live (const SlicePool *pool)
 {
   size_t n_stacked = sli_pool_n_stacked (pool);
+
   assert_here (n_stacked + pool->n_spilt <= pool->n_cut);
   return pool->n_cut - pool->n_spilt - n_stacked;
 }
@@ -114,6 +115,7 @@ static size_t
 stack_most (const SlicePool *pool)
 {
   size_t n = (pool->n_cut - pool->n_spilt) / 2;
+
   if (pool->n_spilt * pool->chunk_bytes <= POOL_SPARE_BYTES_MAX)
     return pool->stack_capacity;
   n = n > STACK_CAPACITY_MIN ? n : STACK_CAPACITY_MIN;
@@ -129,6 +131,7 @@ plain_set_limit (SlicePool *pool)
 {
   size_t n = pool->n_cut - pool->n_spilt - plain_starts_over (pool);
   size_t n_most = stack_most (pool);
+
   if (n_most < sli_pool_n_stacked (pool))
     n_most = pool->stack_capacity;
   pool->head.limit
@@ -146,6 +149,7 @@ stack_grow (SlicePool *pool)
   size_t new_capacity = capacity == 0 ? STACK_CAPACITY_MIN : 2 * capacity + 1;
   void **stack = sli_chain_table_alloc (&pool->chain, stack_bytes (capacity),
                                         stack_bytes (new_capacity));
+
   if (stack == NULL)
     return false;
   memcpy (stack, sli_pool_bottom (pool) - 1, (used + 1) * sizeof (void *));
@@ -162,6 +166,7 @@ sli_pool_plain_reserve (SlicePool *pool, size_t n)
 {
   size_t n_left = (size_t) (pool->cut_end - pool->cut_at) / pool->chunk_bytes;
   bool stays_embedded = pool->chain.n_used == 0 && n <= n_left;
+
   if (pool->stack_capacity != 0 || n == 0 || stays_embedded)
     return true;
   if (!stack_grow (pool))
@@ -176,6 +181,7 @@ static bool
 stack_may_grow (const SlicePool *pool)
 {
   size_t n = STACK_OBJECTS_BYTES / pool->chunk_bytes;
+
   n = n < STACK_CAPACITY_SMALL ? n : STACK_CAPACITY_SMALL;
   n = n > STACK_CAPACITY_MIN ? n : STACK_CAPACITY_MIN;
   return pool->stack_capacity < n
@@ -190,9 +196,11 @@ static const char *
 pool_chunks_of (const SlicePool *pool, const void *address)
 {
   const BlockChain *chain = &pool->chain;
+
   for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
     {
       Block block = sli_chain_block (chain, i);
+
       if ((uintptr_t) address - (uintptr_t) block.start
           < sli_block_bytes (&block))
         return sli_align (block.start, pool->options.alignment);
@@ -205,9 +213,11 @@ static _Noreturn void
 report_free (const SlicePool *pool, const void *object)
 {
   const char *first = pool_chunks_of (pool, object);
+  size_t offset;
+
   if (first == NULL)
     sli_pool_report_foreign (pool, object);
-  size_t offset = (uintptr_t) object - (uintptr_t) first;
+  offset = (uintptr_t) object - (uintptr_t) first;
   if (offset % pool->chunk_bytes != 0)
     sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
   sli_pool_report_twice (pool, object);
@@ -217,6 +227,7 @@ void
 sli_pool_plain_trim (SlicePool *pool)
 {
   size_t n = sli_pool_n_stacked (pool);
+
   if (!sli_pool_bits_make (pool))
     return;
   for (uint32_t i = 0; i < pool->n_tracks; i++)
@@ -233,15 +244,17 @@ sli_pool_plain_untrim (SlicePool *pool)
 {
   void **top = sli_pool_top (pool);
   bool has_bits = false;
+
   if (pool->is_tracked || !pool->has_tracks)
     return;
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     {
       Track *track = &pool->tracks[i];
       size_t n = track->n_chunks - track->n_unset;
+
       if (track->live != NULL && track->is_recent)
         {
-          sli_pool_track_take_free (pool, track, n, top);
+          sli_pool_bits_take (pool, track, n, top);
           sli_pool_track_drop_bits (pool, track);
           top += n;
           pool->n_spilt -= n;
@@ -266,6 +279,7 @@ static void
 chunks_push (SlicePool *pool, char *end, size_t n)
 {
   void **top = sli_pool_top (pool);
+
   sli_pool_write_down (top, end - pool->chunk_bytes, pool->chunk_bytes, n);
   pool->head.top = (uintptr_t) (top + n);
 }
@@ -275,13 +289,16 @@ chunks_push (SlicePool *pool, char *end, size_t n)
 static void *
 pool_cut (SlicePool *pool)
 {
+  size_t chunk, n, n_most, n_wanted;
+  char *first, *end;
+
   if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
     return NULL;
-  size_t chunk = pool->chunk_bytes;
-  size_t n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
-  size_t n_most = CUT_BYTES / chunk;
+  chunk = pool->chunk_bytes;
+  n = (size_t) (pool->cut_end - pool->cut_at) / chunk;
+  n_most = CUT_BYTES / chunk;
   /* A pool that has only its embedded block needs no stack. */
-  size_t n_wanted = pool->n_cut / STACK_PART;
+  n_wanted = pool->n_cut / STACK_PART;
   n_wanted = n_wanted < STACK_CAPACITY_SMALL ? n_wanted : STACK_CAPACITY_SMALL;
   if (n > 1 && pool->chain.n_used > 0
       && (pool->stack_capacity == 0 || pool->stack_capacity < n_wanted))
@@ -290,8 +307,8 @@ pool_cut (SlicePool *pool)
     n_most = pool->stack_capacity;
   if (n > n_most + 1)
     n = n_most + 1;
-  char *first = pool->cut_at;
-  char *end = first + n * chunk;
+  first = pool->cut_at;
+  end = first + n * chunk;
   chunks_push (pool, end, n - 1);
   pool->cut_at = end;
   pool->n_cut += n;
@@ -305,11 +322,13 @@ void *
 sli_pool_plain_alloc (SlicePool *pool)
 {
   void *object;
+
   if (pool->has_tracks)
     sli_pool_bits_refill (pool);
   if (pool->head.top != pool->head.bottom)
     {
       void **top = sli_pool_top (pool) - 1;
+
       object = *top;
       pool->head.top = (uintptr_t) top;
     }
@@ -331,11 +350,13 @@ stack_reserve (SlicePool *pool)
 {
   size_t n = sli_pool_n_stacked (pool);
   size_t n_most = stack_most (pool);
+  bool is_full;
+
   if (n < n_most)
     return true;
   if (!sli_pool_may_try (pool))
     return false;
-  bool is_full = n_most == pool->stack_capacity;
+  is_full = n_most == pool->stack_capacity;
   if (is_full && stack_may_grow (pool) && stack_grow (pool))
     return true;
   if (n == 0 || !sli_pool_bits_make (pool))
@@ -350,11 +371,13 @@ sli_pool_plain_free (SlicePool *pool, void *object)
 {
   /* Below the bottom is NULL, and the object is not. */
   bool is_top = sli_pool_top (pool)[-1] == object;
+
   if (is_top || sli_pool_plain_n_live (pool) == 0)
     report_free (pool, object);
   if (stack_reserve (pool))
     {
       void **top = sli_pool_top (pool);
+
       *top = object;
       pool->head.top = (uintptr_t) (top + 1);
     }

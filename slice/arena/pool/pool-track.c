@@ -22,7 +22,6 @@
 
 enum
 {
-  WORD_BITS = 64,
   N_TRACKS_MIN = 4,
 
   /* Fills the free objects of a checked pool. */
@@ -56,16 +55,19 @@ track_chunk (const SlicePool *pool, const Track *track, size_t index)
 bool
 sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks)
 {
+  uint32_t n;
+  Track *tracks;
+
   if (n_tracks <= pool->tracks_capacity)
     return true;
-  uint32_t n = pool->tracks_capacity * 2;
+  n = pool->tracks_capacity * 2;
   if (n < N_TRACKS_MIN)
     n = N_TRACKS_MIN;
   if (n < n_tracks)
     n = n_tracks;
-  Track *tracks = sli_chain_table_alloc (
-      &pool->chain, pool->tracks_capacity * sizeof (Track),
-      n * sizeof (Track));
+  tracks = sli_chain_table_alloc (&pool->chain,
+                                  pool->tracks_capacity * sizeof (Track),
+                                  n * sizeof (Track));
   if (tracks == NULL)
     return false;
   if (pool->tracks != NULL)
@@ -85,6 +87,8 @@ sli_pool_track_block (SlicePool *pool, Block block)
   size_t space = end > start ? (size_t) (end - start) : 0;
   Track track
       = { .start = start, .n_chunks = (uint32_t) (space / pool->chunk_bytes) };
+  uint32_t rank;
+
   track.n_unset = track.n_chunks;
   if (track.n_chunks == 0 || sli_pool_track_of (pool, start) != NULL)
     return true;
@@ -93,7 +97,7 @@ sli_pool_track_block (SlicePool *pool, Block block)
   /* The hooks are called for each end exactly once, which needs the bits. */
   if (pool->is_traced && !live_alloc (pool, &track))
     return false;
-  uint32_t rank = sli_pool_track_rank (pool, start);
+  rank = sli_pool_track_rank (pool, start);
   if (rank < pool->first_free)
     pool->first_free++;
   memmove (pool->tracks + rank + 1, pool->tracks + rank,
@@ -109,9 +113,11 @@ static void
 track_end (SlicePool *pool, Track *track)
 {
   const SlicePoolOptions *options = &pool->options;
+
   for (uint32_t i = 0; i < track->n_constructed; i++)
     {
       char *object = track_chunk (pool, track, i);
+
       if (pool->chain.is_annotated)
         sli_annotate_show_defined (object, options->object_bytes);
       if (options->destruct != NULL)
@@ -126,12 +132,14 @@ sli_pool_track_block_gone (SlicePool *pool, Block block)
 {
   char *start = sli_align (block.start, pool->options.alignment);
   Track *track = sli_pool_track_of (pool, start);
+  size_t n_above;
+
   if (track == NULL)
     return;
   track_end (pool, track);
   pool->n_tracks--;
   sli_pool_map_expire (pool);
-  size_t n_above = pool->n_tracks - (size_t) (track - pool->tracks);
+  n_above = pool->n_tracks - (size_t) (track - pool->tracks);
   memmove (track, track + 1, n_above * sizeof (Track));
 }
 
@@ -139,9 +147,11 @@ void
 sli_pool_track_start_over (SlicePool *pool)
 {
   const BlockChain *chain = &pool->chain;
+
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     {
       Track *track = &pool->tracks[i];
+
       track->n_cut = 0;
       track->is_blind = false;
       if (track->live != NULL)
@@ -173,9 +183,11 @@ void
 sli_pool_tracks_remove_retired (SlicePool *pool)
 {
   uint32_t n = 0;
+
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     {
       Track *track = &pool->tracks[i];
+
       if (track->is_retired)
         {
           pool->n_cut -= track->n_chunks;
@@ -193,6 +205,7 @@ size_t
 sli_pool_track_n_chunks (const SlicePool *pool)
 {
   size_t n = 0;
+
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     n += pool->tracks[i].n_chunks;
   return n;
@@ -203,6 +216,7 @@ sli_pool_track_bytes (const SlicePool *pool)
 {
   size_t bytes = pool->tracks_capacity * sizeof (Track)
                  + pool->map.capacity * sizeof (Track *);
+
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     if (pool->tracks[i].live != NULL)
       bytes += live_bytes (&pool->tracks[i]);
@@ -221,6 +235,7 @@ static void
 chunk_push (SlicePool *pool, char *chunk)
 {
   void **link = chunk_link (pool, chunk);
+
   if (pool->chain.is_annotated)
     sli_annotate_show (link, sizeof *link);
   *link = pool->free;
@@ -234,6 +249,7 @@ chunk_pop (SlicePool *pool)
 {
   char *chunk = pool->free;
   void **link = chunk_link (pool, chunk);
+
   if (pool->chain.is_annotated)
     sli_annotate_show_defined (link, sizeof *link);
   pool->free = *link;
@@ -263,9 +279,11 @@ chunk_ready (SlicePool *pool, Track *track, size_t index)
 {
   const SlicePoolOptions *options = &pool->options;
   char *object = track_chunk (pool, track, index);
+
   if (pool->chain.is_annotated)
     {
       int32_t at = sli_chain_find (&pool->chain, object);
+
       sli_annotate_object (sli_chain_block (&pool->chain, at).start, object,
                            options->object_bytes);
     }
@@ -285,9 +303,11 @@ chunk_ready (SlicePool *pool, Track *track, size_t index)
 static void
 chunk_hide (SlicePool *pool, char *object)
 {
+  int32_t at;
+
   if (!pool->chain.is_annotated)
     return;
-  int32_t at = sli_chain_find (&pool->chain, object);
+  at = sli_chain_find (&pool->chain, object);
   sli_annotate_object_gone (sli_chain_block (&pool->chain, at).start, object,
                             pool->options.object_bytes);
 }
@@ -297,12 +317,16 @@ chunk_hide (SlicePool *pool, char *object)
 static char *
 pool_cut_one (SlicePool *pool)
 {
+  char *chunk;
+  Track *track;
+  size_t index;
+
   if (pool->cut_at == pool->cut_end && !sli_pool_push_block (pool))
     return NULL;
-  char *chunk = pool->cut_at;
-  Track *track = sli_pool_track_of (pool, chunk);
+  chunk = pool->cut_at;
+  track = sli_pool_track_of (pool, chunk);
   KNOWN (track != NULL);
-  size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
+  index = (size_t) (chunk - track->start) / pool->chunk_bytes;
   if (!chunk_ready (pool, track, index))
     {
       chunk_hide (pool, chunk);
@@ -318,8 +342,10 @@ pool_cut_one (SlicePool *pool)
 static void
 track_flip (const SlicePool *pool, Track *track, const char *chunk)
 {
+  size_t index;
+
   KNOWN (track != NULL);
-  size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
+  index = (size_t) (chunk - track->start) / pool->chunk_bytes;
   if (track->live != NULL)
     track->live[index / WORD_BITS] ^= UINT64_C (1) << (index % WORD_BITS);
 }
@@ -348,14 +374,18 @@ void *
 sli_pool_track_alloc (SlicePool *pool)
 {
   char *chunk;
+
   if (pool->free != NULL)
     {
+      Track *track;
+      size_t index;
+
       chunk = chunk_pop (pool);
       if (pool->is_filled)
         chunk_require_filled (pool, chunk);
-      Track *track = sli_pool_track_of (pool, chunk);
+      track = sli_pool_track_of (pool, chunk);
       KNOWN (track != NULL);
-      size_t index = (size_t) (chunk - track->start) / pool->chunk_bytes;
+      index = (size_t) (chunk - track->start) / pool->chunk_bytes;
       chunk_ready (pool, track, index);
     }
   else
@@ -375,6 +405,7 @@ sli_pool_track_report_end (const SlicePool *pool)
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     {
       const Track *track = &pool->tracks[i];
+
       for (uint32_t j = 0; j < track->n_cut; j++)
         if (track_is_live (track, j))
           sli_trace_free (SLICE_TRACE_POOL, track_chunk (pool, track, j), 0);
@@ -415,10 +446,12 @@ static Track *
 track_require (const SlicePool *pool, const char *object)
 {
   Track *track = sli_pool_track_of (pool, object);
+  size_t offset, index;
+
   if (track == NULL)
     sli_pool_report_foreign (pool, object);
-  size_t offset = (size_t) (object - track->start);
-  size_t index = offset / pool->chunk_bytes;
+  offset = (size_t) (object - track->start);
+  index = offset / pool->chunk_bytes;
   if (offset % pool->chunk_bytes != 0)
     sli_pool_report_interior (pool, object, offset % pool->chunk_bytes);
   if (!track_is_live (track, index))
@@ -430,6 +463,8 @@ void
 sli_pool_track_free (SlicePool *pool, void *object)
 {
   Track *track = track_require (pool, object);
+  uint32_t n_in_use;
+
   track_make_bits (pool, track);
   track_flip (pool, track, object);
   assert_here (pool->n_live > 0);
@@ -440,7 +475,7 @@ sli_pool_track_free (SlicePool *pool, void *object)
     memset (object, FILL_BYTE, pool->options.object_bytes);
   chunk_hide (pool, object);
   chunk_push (pool, object);
-  uint32_t n_in_use = pool->chain.n_used + (pool->chain.embedded != NULL);
+  n_in_use = pool->chain.n_used + (pool->chain.embedded != NULL);
   if (pool->n_live == 0 && n_in_use > 1)
     sli_pool_start_over (pool);
 }
@@ -451,6 +486,7 @@ static bool
 track_is_empty (const Track *track)
 {
   size_t n_words = (track->n_chunks + WORD_BITS - 1) / WORD_BITS;
+
   if (track->live == NULL)
     return track->n_cut == 0;
   for (size_t i = 0; i < n_words; i++)
@@ -466,11 +502,13 @@ track_retire_blocks (SlicePool *pool)
 {
   BlockChain *chain = &pool->chain;
   uint32_t n_kept = 0;
+
   for (uint32_t i = 0; i < chain->n_used; i++)
     {
       Block block = chain->table[i];
       Track *track = sli_pool_track_of (
           pool, sli_align (block.start, pool->options.alignment));
+
       KNOWN (track != NULL);
       track->is_retired = track_is_empty (track);
       if (track->is_retired)
@@ -491,14 +529,17 @@ track_unlink_retired (SlicePool *pool)
 {
   bool is_annotated = pool->chain.is_annotated;
   void **place = &pool->free;
+
   while (*place != NULL)
     {
       Track *track = sli_pool_track_of (pool, *place);
       void **link = chunk_link (pool, *place);
+      void **passed;
+
       KNOWN (track != NULL);
       if (is_annotated)
         sli_annotate_show_defined (link, sizeof *link);
-      void **passed = track->is_retired ? link : place;
+      passed = track->is_retired ? link : place;
       if (track->is_retired)
         *place = *link;
       else
@@ -514,6 +555,7 @@ void
 sli_pool_track_trim (SlicePool *pool)
 {
   uint32_t n_kept = track_retire_blocks (pool);
+
   if (n_kept == pool->chain.n_used)
     return;
   track_unlink_retired (pool);
@@ -526,6 +568,7 @@ bool
 sli_pool_track_make_bits (SlicePool *pool, Track *track)
 {
   bool has_bits = live_alloc (pool, track);
+
   track->n_bits = has_bits ? track->n_chunks : 0;
   track->is_recent = has_bits;
   return has_bits;
@@ -538,37 +581,4 @@ sli_pool_track_drop_bits (SlicePool *pool, Track *track)
   sli_chain_table_free (&pool->chain, live_bytes (track), track->live);
   track->live = NULL;
   track->n_bits = 0;
-}
-
-/* How many of a word's highest bits are set, of which there is one. */
-static inline size_t
-count_highest (uint64_t bits)
-{
-  return bits != ~UINT64_C (0) ? (size_t) __builtin_clzll (~bits) : WORD_BITS;
-}
-
-void
-sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
-                          void **addresses)
-{
-  size_t word = (track->n_chunks + WORD_BITS - 1) / WORD_BITS;
-  assert_here (n <= track->n_chunks - track->n_unset);
-  track->n_unset += (uint32_t) n;
-  while (n > 0)
-    {
-      uint64_t bits = track->live[--word];
-      while (bits != 0 && n > 0)
-        {
-          unsigned n_above = (unsigned) __builtin_clzll (bits);
-          size_t n_row = count_highest (bits << n_above);
-          n_row = n_row < n ? n_row : n;
-          size_t highest = word * WORD_BITS + WORD_BITS - 1 - n_above;
-          sli_pool_write_down (addresses, track_chunk (pool, track, highest),
-                               pool->chunk_bytes, n_row);
-          addresses += n_row;
-          n -= n_row;
-          bits &= ~(~UINT64_C (0) << (WORD_BITS - n_row) >> n_above);
-        }
-      track->live[word] = bits;
-    }
 }

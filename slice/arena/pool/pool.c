@@ -40,6 +40,7 @@ pool_n_chunks_in (const SlicePool *pool, Block block)
 {
   char *start = sli_align (block.start, pool->options.alignment);
   char *end = block.start + sli_block_bytes (&block);
+
   return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
 }
 
@@ -58,10 +59,13 @@ size_t
 sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
 {
   bool is_locked = (given->arena.flags & SLICE_ARENA_LOCKED) != 0;
+  size_t alignment, empty;
+  SliceArenaOptions arena;
+
   *options = *given;
   if (options->alignment == 0)
     options->alignment = sli_natural_alignment (given->object_bytes);
-  size_t alignment = options->alignment;
+  alignment = options->alignment;
   if (given->object_bytes == 0 || given->object_bytes > OBJECT_BYTES_MAX
       || !is_power_of_two (alignment)
       || alignment > SLICE_ARENA_ALIGNMENT_MAX)
@@ -72,12 +76,12 @@ sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
   if (alignment < 8)
     options->alignment = 8;
   options->arena.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
-  SliceArenaOptions arena = options->arena;
+  arena = options->arena;
   if (!sli_options_fill (&arena, NEW_BYTES - CONTROL_BYTES, 0,
                          &options->arena))
     return 0;
-  size_t empty = CONTROL_BYTES
-                 + sli_options_embedded (&options->arena, CONTROL_BYTES);
+  empty
+      = CONTROL_BYTES + sli_options_embedded (&options->arena, CONTROL_BYTES);
   if (!sli_options_allow (&options->arena, empty))
     return 0;
   options->arena.flags |= is_locked ? SLICE_ARENA_LOCKED : 0;
@@ -90,16 +94,18 @@ pool_lay_out (SlicePool *pool)
   const SlicePoolOptions *options = &pool->options;
   bool is_annotated = pool->chain.is_annotated;
   size_t object = sli_round8 (options->object_bytes);
+  bool links_behind;
+  size_t chunk;
+
   pool->is_filled = (options->arena.flags & SLICE_ARENA_CHECKED) != 0
                     || sli_arena_all_checked ();
-  bool links_behind
-      = pool->is_filled || is_annotated || options->construct != NULL;
+  links_behind = pool->is_filled || is_annotated || options->construct != NULL;
   pool->is_filled = pool->is_filled && options->construct == NULL;
   pool->is_traced = (options->arena.flags & ARENA_TRACED) != 0;
   pool->is_tracked = links_behind || pool->is_traced;
   pool->has_tracks = pool->is_tracked;
   pool->link_offset = links_behind ? object : 0;
-  size_t chunk = object + (links_behind ? sizeof (void *) : 0);
+  chunk = object + (links_behind ? sizeof (void *) : 0);
   chunk += is_annotated ? ANNOTATE_GAP_BYTES : 0;
   pool->chunk_bytes = align_up (chunk, options->alignment);
 }
@@ -109,8 +115,10 @@ pool_setup (void *memory, const SlicePoolOptions *options,
             void (*end) (void *))
 {
   SlicePool *pool = memory;
+  size_t embedded;
+
   memset (pool, 0, sizeof *pool);
-  size_t embedded = sli_options_embedded (&options->arena, CONTROL_BYTES);
+  embedded = sli_options_embedded (&options->arena, CONTROL_BYTES);
   pool->kind = ARENA_POOL;
   pool->control_bytes = (uint32_t) (CONTROL_BYTES + embedded);
   pool->end = end;
@@ -129,6 +137,7 @@ sli_arena_pool_setup (void *memory, const SlicePoolOptions *options,
                       void (*end) (void *))
 {
   SlicePoolOptions own = *options;
+
   if ((own.arena.flags & SLICE_ARENA_LOCKED) == 0)
     return pool_setup (memory, &own, end);
   own.arena.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
@@ -141,6 +150,7 @@ void
 sli_arena_pool_fini (void *memory)
 {
   SlicePool *pool = memory;
+
   if (sli_pool_is_locked (pool))
     pool = sli_pool_locked_fini (pool);
   if (pool->is_traced)
@@ -159,6 +169,7 @@ pool_end (void *memory)
 {
   size_t bytes = 0;
   SlicePool *pool = memory;
+
   if (sli_pool_is_locked (pool))
     {
       bytes = LOCKED_POOL_BYTES;
@@ -175,6 +186,7 @@ slice_pool_new (const SlicePoolOptions *given)
   SlicePoolOptions options;
   size_t bytes = sli_arena_pool_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+
   return memory != NULL ? sli_arena_pool_setup (memory, &options, pool_end)
                         : NULL;
 }
@@ -197,10 +209,12 @@ static SlicePool *
 pool_like_pristine (size_t object_bytes)
 {
   SlicePool *pool = slice_try_alloc (NEW_BYTES);
+  size_t alignment;
+
   if (pool == NULL)
     return NULL;
   pristine_copy (pool);
-  size_t alignment = sli_natural_alignment (object_bytes);
+  alignment = sli_natural_alignment (object_bytes);
   pool->handle = pool;
   pool->options.object_bytes = object_bytes;
   pool->options.alignment = alignment;
@@ -214,10 +228,12 @@ SlicePool *
 slice_pool_new_plain (size_t object_bytes)
 {
   SlicePoolOptions options = { .object_bytes = object_bytes };
+  SlicePool *pool;
+
   if (LIKELY (object_bytes - 1 < OBJECT_BYTES_MAX
               && sli_pristine_is_kept (&pristine_state)))
     return pool_like_pristine (object_bytes);
-  SlicePool *pool = slice_pool_new (&options);
+  pool = slice_pool_new (&options);
   if (pool != NULL && !pool->is_tracked)
     sli_pristine_keep (&pristine_state, &pristine, pool, sizeof pristine);
   return pool;
@@ -231,6 +247,7 @@ slice_pool_destroy (SlicePool *pool)
   if (sli_pool_is_locked (pool))
     {
       LockedPool *shell = (LockedPool *) (void *) pool;
+
       shell->end (shell);
       return;
     }
@@ -249,6 +266,8 @@ sli_pool_push_block (SlicePool *pool)
   size_t n = sli_chain_next_bytes (chain) / pool->chunk_bytes;
   size_t size = (n > 1 ? n : 1) * pool->chunk_bytes + extra;
   bool has_spare = chain->n_used < chain->n_blocks;
+  Block block;
+
   /* The track comes first: where the limit is near, the block may not take
    * what the track needs.  A tracked pool's spare blocks have theirs. */
   if (pool->has_tracks && !(pool->is_tracked && has_spare)
@@ -259,7 +278,7 @@ sli_pool_push_block (SlicePool *pool)
     }
   if (!sli_chain_push_sized (chain, pool->chunk_bytes + extra, size))
     return false;
-  Block block = chain->table[chain->n_used - 1];
+  block = chain->table[chain->n_used - 1];
   if (pool->has_tracks && !sli_pool_track_block (pool, block))
     {
       sli_chain_drop (chain, chain->n_used - 1);
@@ -272,6 +291,8 @@ sli_pool_push_block (SlicePool *pool)
 void
 sli_pool_start_over (SlicePool *pool)
 {
+  Block block;
+
   sli_chain_cut (&pool->chain, 0);
   if (pool->is_tracked)
     sli_pool_track_start_over (pool);
@@ -281,7 +302,7 @@ sli_pool_start_over (SlicePool *pool)
   pool->cut_end = NULL;
   if (pool->chain.embedded == NULL)
     return;
-  Block block = sli_chain_block (&pool->chain, BLOCK_EMBEDDED);
+  block = sli_chain_block (&pool->chain, BLOCK_EMBEDDED);
   if (!pool->has_tracks || sli_pool_track_block (pool, block))
     pool_enter (pool, block);
 }
@@ -320,6 +341,7 @@ void
 slice_pool_free_bulk (SlicePool *shown, size_t n, void *const *objects)
 {
   SlicePool *pool = sli_pool_acquire (shown);
+
   for (size_t i = 0; i < n; i++)
     slice_pool_free (pool, objects[i]);
   sli_pool_release (shown);
@@ -339,6 +361,7 @@ pool_n_chunks (const SlicePool *pool)
 {
   const BlockChain *chain = &pool->chain;
   size_t n = 0;
+
   if (pool->is_tracked)
     return sli_pool_track_n_chunks (pool);
   for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
@@ -356,6 +379,7 @@ pool_add_spare (SlicePool *pool, size_t n)
   size_t extra = alignment > 16 ? alignment : 0;
   size_t n_most = (RESERVE_BYTES_MAX - extra) / pool->chunk_bytes;
   size_t bytes = (n < n_most ? n : n_most) * pool->chunk_bytes + extra;
+
   if (!sli_chain_add_spare (chain, bytes))
     return false;
   if (!pool->is_tracked
@@ -371,9 +395,11 @@ static void
 pool_drop_spare (SlicePool *pool, uint32_t n_blocks)
 {
   BlockChain *chain = &pool->chain;
+
   while (chain->n_blocks > n_blocks)
     {
       uint32_t last = chain->n_blocks - 1;
+
       if (pool->is_tracked)
         sli_pool_track_block_gone (pool, chain->table[last]);
       sli_chain_drop (chain, last);
@@ -385,9 +411,11 @@ pool_reserve (SlicePool *pool, size_t n)
 {
   uint32_t n_blocks = pool->chain.n_blocks;
   size_t n_live = pool_n_live (pool);
+
   while (n <= SIZE_MAX / 4 / pool->chunk_bytes)
     {
       size_t n_free = pool_n_chunks (pool) - n_live;
+
       if (n <= n_free)
         {
           /* All blocks, the embedded one too, may get a track. */
@@ -411,6 +439,7 @@ bool
 slice_pool_reserve (SlicePool *shown, size_t n)
 {
   bool is_reserved = pool_reserve (sli_pool_acquire (shown), n);
+
   sli_pool_release (shown);
   return is_reserved;
 }
@@ -421,6 +450,7 @@ static size_t
 pool_return_spare (SlicePool *pool, uint32_t n_keep)
 {
   BlockChain *chain = &pool->chain;
+
   if (pool->is_tracked)
     for (uint32_t i = chain->n_used + n_keep; i < chain->n_blocks; i++)
       sli_pool_track_block_gone (pool, chain->table[i]);
@@ -430,9 +460,11 @@ pool_return_spare (SlicePool *pool, uint32_t n_keep)
 static void
 pool_reset (SlicePool *pool, SliceKeep keep)
 {
+  uint32_t n_keep;
+
   if (pool->is_traced)
     sli_pool_track_report_end (pool);
-  uint32_t n_keep = sli_chain_empty (&pool->chain, keep);
+  n_keep = sli_chain_empty (&pool->chain, keep);
   pool_return_spare (pool, n_keep);
   pool->keeps_blocks = false;
   sli_pool_start_over (pool);
@@ -460,6 +492,8 @@ static size_t
 pool_trim (SlicePool *pool)
 {
   size_t before = pool_held (pool);
+  size_t after;
+
   pool->keeps_blocks = false;
   if (pool_n_live (pool) > 0)
     {
@@ -473,7 +507,7 @@ pool_trim (SlicePool *pool)
     }
   else
     pool_reset (pool, SLICE_KEEP_NONE);
-  size_t after = pool_held (pool);
+  after = pool_held (pool);
   assert_here (after <= before);
   return before > after ? before - after : 0;
 }
@@ -482,6 +516,7 @@ size_t
 slice_pool_trim (SlicePool *shown)
 {
   size_t bytes = pool_trim (sli_pool_acquire (shown));
+
   sli_pool_release (shown);
   return bytes;
 }
@@ -490,6 +525,7 @@ size_t
 slice_pool_n_live (const SlicePool *shown)
 {
   size_t n = pool_n_live (sli_pool_acquire (shown));
+
   sli_pool_release (shown);
   return n;
 }
@@ -498,6 +534,7 @@ size_t
 slice_pool_chunk_bytes (const SlicePool *shown)
 {
   size_t bytes = sli_pool_acquire (shown)->chunk_bytes;
+
   sli_pool_release (shown);
   return bytes;
 }
@@ -508,6 +545,7 @@ pool_wasted (const SlicePool *pool)
 {
   const BlockChain *chain = &pool->chain;
   size_t wasted = 0;
+
   for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_used; i++)
     {
       Block block = sli_chain_block (chain, i);
@@ -515,6 +553,7 @@ pool_wasted (const SlicePool *pool)
       /* An empty chain's start is NULL, which has no offsets. */
       size_t skip = (0 - (uintptr_t) block.start)
                     & (pool->options.alignment - 1);
+
       if (bytes >= skip)
         wasted += skip + (bytes - skip) % pool->chunk_bytes;
       else
@@ -529,6 +568,7 @@ slice_pool_get_stats (const SlicePool *shown, SliceArenaStats *stats)
   const SlicePool *pool = sli_pool_acquire (shown);
   size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool)
                    + sli_pool_plain_bytes (pool);
+
   sli_chain_stats (&pool->chain, control, stats);
   stats->used_bytes = pool_n_live (pool) * pool->chunk_bytes;
   stats->wasted_bytes = pool_wasted (pool);

@@ -216,6 +216,7 @@ sli_pool_write_down (void **addresses, char *highest, size_t chunk, size_t n)
   AddressPair pair = { at, at - chunk };
   AddressPair step = { 2 * chunk, 2 * chunk };
   AddressPair *pairs = (AddressPair *) (void *) addresses;
+
   for (; n >= 8; n -= 8, pairs += 4)
     {
       pairs[0] = pair;
@@ -244,6 +245,7 @@ static inline void *
 sli_pool_cut_one (SlicePool *pool)
 {
   char *object = pool->cut_at;
+
   pool->cut_at = object + pool->chunk_bytes;
   pool->n_cut++;
   assert_here (pool->head.limit == pool->head.bottom);
@@ -274,7 +276,8 @@ size_t sli_pool_plain_bytes (const SlicePool *pool);
 enum
 {
   /* The most bytes of empty blocks that wait for the next objects. */
-  POOL_SPARE_BYTES_MAX = MIB (1)
+  POOL_SPARE_BYTES_MAX = MIB (1),
+  WORD_BITS = 64 /* of a track's bitmap */
 };
 
 /* Puts a free object on the list of those that have no bit, since there was
@@ -283,6 +286,7 @@ static inline void
 sli_pool_spill (SlicePool *pool, void *object)
 {
   void **words = object;
+
   words[0] = pool->spilt;
   pool->spilt = words;
 }
@@ -298,6 +302,9 @@ void sli_pool_bits_retire (SlicePool *pool);
 void sli_pool_bits_flush (SlicePool *pool, size_t n);
 /* Moves addresses from the bits to the stack, which is empty. */
 void sli_pool_bits_refill (SlicePool *pool);
+/* Takes n free chunks of a plain pool's track, the highest first. */
+void sli_pool_bits_take (const SlicePool *pool, Track *track, size_t n,
+                         void **addresses);
 
 /* --- pool-track.c -------------------------------------------------------- */
 
@@ -307,6 +314,7 @@ sli_pool_track_rank (const SlicePool *pool, const void *address)
 {
   const Track *base = pool->tracks;
   size_t n = pool->n_tracks;
+
   if (n == 0 || (uintptr_t) base->start > (uintptr_t) address)
     return 0;
   /* No branch depends on the address, since no processor could predict it. */
@@ -314,6 +322,7 @@ sli_pool_track_rank (const SlicePool *pool, const void *address)
     {
       size_t half = n / 2;
       bool is_above = (uintptr_t) base[half].start <= (uintptr_t) address;
+
       base = is_above ? base + half : base;
       n -= half;
     }
@@ -338,6 +347,7 @@ sli_pool_index (size_t offset, size_t inverse, unsigned shift)
 {
   size_t product = offset * inverse;
   unsigned bits = 8 * sizeof (size_t);
+
   return product >> shift | product << (-shift & (bits - 1));
 }
 
@@ -346,9 +356,11 @@ static inline Track *
 sli_pool_track_of (const SlicePool *pool, const void *address)
 {
   uint32_t rank = sli_pool_track_rank (pool, address);
+  Track *track;
+
   if (rank == 0)
     return NULL;
-  Track *track = &pool->tracks[rank - 1];
+  track = &pool->tracks[rank - 1];
   return sli_track_has (pool, track, address) ? track : NULL;
 }
 
@@ -364,10 +376,13 @@ sli_pool_map_find (SlicePool *pool, const void *address)
 {
   const PoolMap *map = &pool->map;
   size_t page = ((uintptr_t) address - map->low) / POOL_PAGE_BYTES;
+  Track *track;
+  const Track *last;
+
   if (UNLIKELY (page >= map->n_pages))
     return sli_pool_map_find_slow (pool, address);
-  Track *track = map->tracks[page];
-  const Track *last = pool->tracks + pool->n_tracks - 1;
+  track = map->tracks[page];
+  last = pool->tracks + pool->n_tracks - 1;
   while (track < last && (uintptr_t) track[1].start <= (uintptr_t) address)
     track++;
   return track;
@@ -393,9 +408,6 @@ bool sli_pool_track_make_bits (SlicePool *pool, Track *track);
 void sli_pool_track_drop_bits (SlicePool *pool, Track *track);
 /* Ends the tracks of blocks that were retired, all whose chunks were free. */
 void sli_pool_tracks_remove_retired (SlicePool *pool);
-/* Takes n free chunks of a track, the highest first. */
-void sli_pool_track_take_free (const SlicePool *pool, Track *track, size_t n,
-                               void **addresses);
 
 void *sli_pool_track_alloc (SlicePool *pool);
 void sli_pool_track_free (SlicePool *pool, void *object);

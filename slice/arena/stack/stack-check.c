@@ -31,10 +31,12 @@ static ObjectHead
 head_read (const SliceStack *stack, const char *object)
 {
   ObjectHead *head = object_head (object);
+  ObjectHead copy;
+
   if (!stack->bump.chain.is_annotated)
     return *head;
   sli_annotate_show_defined (head, sizeof *head);
-  ObjectHead copy = *head;
+  copy = *head;
   sli_annotate_hide (head, sizeof *head);
   return copy;
 }
@@ -43,6 +45,7 @@ static void
 head_write (const SliceStack *stack, const char *object, ObjectHead value)
 {
   ObjectHead *head = object_head (object);
+
   if (stack->bump.chain.is_annotated)
     sli_annotate_show (head, sizeof *head);
   *head = value;
@@ -61,6 +64,7 @@ void
 sli_stack_check_note (SliceStack *stack, char *object, size_t size)
 {
   ObjectHead head = { stack->top, size, ++stack->serial, 0 };
+
   head.guard = head_guard (object, &head, GUARD_LIVE);
   head_write (stack, object, head);
   stack->top = object;
@@ -72,12 +76,14 @@ static bool
 stack_could_hold (const SliceStack *stack, const char *object)
 {
   const BlockChain *chain = &stack->bump.chain;
+
   if (((uintptr_t) object & 7) != 0)
     return false;
   for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
     {
       Block block = sli_chain_block (chain, i);
       size_t offset = (size_t) ((uintptr_t) object - (uintptr_t) block.start);
+
       if (block.start != NULL && offset < sli_block_bytes (&block))
         return offset >= sizeof (BlockHead) + sli_stack_head_bytes (stack);
     }
@@ -91,6 +97,7 @@ stack_is_above (const SliceStack *stack, const char *object)
 {
   const Bump *bump = &stack->bump;
   int32_t index = sli_chain_find (&bump->chain, object);
+
   return index == BLOCK_NONE
          || (index == bump->current && object >= sli_bump_at (bump));
 }
@@ -100,6 +107,7 @@ report_checked (const SliceStack *stack, const char *object)
 {
   ObjectHead head = head_read (stack, object);
   ObjectHead top = { 0 };
+
   if (stack->top != NULL)
     top = head_read (stack, stack->top);
   if (head.guard == head_guard (object, &head, GUARD_RELEASED))
@@ -131,6 +139,7 @@ sli_stack_report (const SliceStack *stack, const char *object)
 {
   const Bump *bump = &stack->bump;
   char *at = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL;
+
   if (!stack_could_hold (stack, object))
     sli_diag_abort (
         ARENA_MISUSE_FOREIGN,
@@ -186,9 +195,11 @@ slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
 void
 sli_stack_check_release (SliceStack *stack, char *object)
 {
+  ObjectHead head;
+
   if (object != stack->top)
     sli_stack_report (stack, object);
-  ObjectHead head = head_read (stack, object);
+  head = head_read (stack, object);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
     sli_diag_abort (
         ARENA_MISUSE_OVERRUN,

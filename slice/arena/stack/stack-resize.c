@@ -20,9 +20,11 @@ static const Block *
 stack_dedicated_block (const SliceStack *stack, const char *object)
 {
   const BlockChain *chain = &stack->bump.chain;
+  const Block *last;
+
   if (chain->n_used == 0)
     return NULL;
-  const Block *last = &chain->table[chain->n_used - 1];
+  last = &chain->table[chain->n_used - 1];
   return sli_block_is_dedicated (last) && sli_block_has (*last, object) ? last
                                                                         : NULL;
 }
@@ -31,15 +33,19 @@ static bool
 stack_is_top (const SliceStack *stack, const char *object, size_t size)
 {
   const Bump *bump = &stack->bump;
+  const Block *own;
+  size_t whole;
+
   if (stack->is_checked)
     return object == stack->top;
-  const Block *own = stack_dedicated_block (stack, object);
+  own = stack_dedicated_block (stack, object);
   if (own != NULL)
     {
       const BlockHead *head = (const BlockHead *) own->start;
+
       return object == head->first && sli_stack_is_at (stack, head->below);
     }
-  size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
+  whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
   return bump->current != BLOCK_NONE && object >= stack->low
          && sli_stack_is_at (stack, object + whole);
 }
@@ -67,6 +73,7 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
   char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
   size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
   size_t alignment = sli_natural_alignment (new_size);
+
   if (((uintptr_t) object & (alignment - 1)) != 0
       || need > (size_t) (end - object))
     return false;
@@ -81,6 +88,7 @@ static void
 stack_drop_dedicated (SliceStack *stack, uint32_t index)
 {
   Bump *bump = &stack->bump;
+
   bump->own_bytes -= sli_block_bytes (&bump->chain.table[index]);
   sli_chain_drop (&bump->chain, index);
   if (bump->current > (int32_t) index)
@@ -111,6 +119,7 @@ stack_move_dedicated (SliceStack *stack, char *object, size_t kept,
 {
   uint32_t index = stack->bump.chain.n_used - 1;
   char *moved = stack_add_again (stack, new_size);
+
   if (moved == NULL)
     return NULL;
   memcpy (moved, object, kept);
@@ -126,8 +135,10 @@ stack_move_here (SliceStack *stack, char *object, size_t kept, size_t new_size)
 {
   Bump *bump = &stack->bump;
   char *at = sli_bump_at (bump);
+  char *moved;
+
   sli_bump_set_at (bump, object - sli_stack_head_bytes (stack));
-  char *moved = stack_add_again (stack, new_size);
+  moved = stack_add_again (stack, new_size);
   if (moved == NULL)
     sli_bump_set_at (bump, at);
   else
@@ -145,11 +156,13 @@ stack_move_annotated (SliceStack *stack, char *object, size_t kept,
   char *start = sli_bump_start (bump);
   char *at = sli_bump_at (bump);
   char *bytes = slice_try_alloc (kept + 1);
+  char *moved;
+
   if (bytes == NULL)
     return NULL;
   memcpy (bytes, object, kept);
   sli_stack_release_here (stack, object, NULL);
-  char *moved = stack_add_again (stack, new_size);
+  moved = stack_add_again (stack, new_size);
   if (moved == NULL)
     {
       sli_bump_set_at (bump, at);
@@ -166,12 +179,13 @@ stack_resize_move (SliceStack *stack, char *object, size_t old_size,
                    size_t new_size)
 {
   size_t kept = old_size < new_size ? old_size : new_size;
+  char *moved;
+
   if (stack_dedicated_block (stack, object) != NULL)
     return stack_move_dedicated (stack, object, kept, new_size);
-  char *moved
-      = stack->bump.chain.is_annotated
-            ? stack_move_annotated (stack, object, kept, old_size, new_size)
-            : stack_move_here (stack, object, kept, new_size);
+  moved = stack->bump.chain.is_annotated
+              ? stack_move_annotated (stack, object, kept, old_size, new_size)
+              : stack_move_here (stack, object, kept, new_size);
   if (moved != NULL)
     stack_report_moved (stack, object, moved, new_size);
   return moved;
@@ -181,6 +195,10 @@ void *
 slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
                     size_t new_size)
 {
+  size_t kept;
+  char *top, *moved;
+  bool is_here;
+
   sli_stack_require (stack);
   if (object == NULL)
     return slice_stack_alloc (stack, new_size);
@@ -192,15 +210,14 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
       errno = ENOMEM;
       return NULL;
     }
-  size_t kept = old_size < new_size ? old_size : new_size;
-  char *top = object;
+  kept = old_size < new_size ? old_size : new_size;
+  top = object;
   if (stack->is_checked)
     sli_stack_check_release (stack, top);
-  bool is_here = stack_resize_here (stack, top, kept, new_size);
+  is_here = stack_resize_here (stack, top, kept, new_size);
   if (is_here)
     stack_report_moved (stack, top, top, new_size);
-  char *moved
-      = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
+  moved = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
   if (stack->is_checked)
     sli_stack_check_note (stack, moved != NULL ? moved : top,
                           moved != NULL ? new_size : old_size);

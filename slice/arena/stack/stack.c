@@ -44,6 +44,7 @@ sli_arena_stack_bytes (const SliceArenaOptions *given,
                        SliceArenaOptions *options)
 {
   size_t bytes = NEW_BYTES - (sli_arena_all_checked () ? CHECKS_BYTES_MAX : 0);
+
   if (!sli_options_fill (given, bytes - CONTROL_BYTES, 0, options))
     return 0;
   return sli_bump_bytes (options, CONTROL_BYTES);
@@ -54,6 +55,7 @@ sli_arena_stack_setup (void *memory, const SliceArenaOptions *options,
                        void (*end) (void *))
 {
   SliceStack *stack = memory;
+
   memset (stack, 0, sizeof *stack);
   sli_bump_init (&stack->bump, ARENA_STACK, options, CONTROL_BYTES, end);
   stack->is_checked = (options->flags & SLICE_ARENA_CHECKED) != 0
@@ -71,6 +73,7 @@ void
 sli_arena_stack_fini (void *memory)
 {
   SliceStack *stack = memory;
+
   sli_bump_fini (&stack->bump);
 }
 
@@ -78,6 +81,7 @@ static void
 stack_end (void *memory)
 {
   SliceStack *stack = memory;
+
   sli_arena_stack_fini (stack);
   slice_free1 (stack->bump.control_bytes, stack);
 }
@@ -88,6 +92,7 @@ slice_stack_new (const SliceArenaOptions *given)
   SliceArenaOptions options;
   size_t bytes = sli_arena_stack_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+
   return memory != NULL ? sli_arena_stack_setup (memory, &options, stack_end)
                         : NULL;
 }
@@ -125,6 +130,7 @@ stack_enter_empty (SliceStack *stack, int32_t index, char *below)
 {
   BlockHead *head = sli_stack_block_head (stack, index);
   char *start = (char *) head + sizeof *head;
+
   if (stack->bump.chain.is_annotated)
     sli_annotate_show (head, sizeof *head);
   head->below = below;
@@ -136,6 +142,7 @@ static void
 stack_enter_bottom (SliceStack *stack)
 {
   Bump *bump = &stack->bump;
+
   bump->left_bytes = 0;
   bump->own_bytes = 0;
   stack->top = NULL;
@@ -155,6 +162,7 @@ stack_block_below (const SliceStack *stack)
 {
   const BlockChain *chain = &stack->bump.chain;
   int32_t index = stack->bump.current - 1;
+
   while (index >= 0 && sli_block_is_dedicated (&chain->table[index]))
     index--;
   if (index == BLOCK_EMBEDDED && chain->embedded == NULL)
@@ -177,6 +185,8 @@ stack_step_back (SliceStack *stack)
   Bump *bump = &stack->bump;
   char *below = sli_stack_block_head (stack, bump->current)->below;
   int32_t index = stack_block_below (stack);
+  BlockHead *head;
+
   assert_here (stack_block_is_empty (stack));
   assert_here (bump->current == (int32_t) bump->chain.n_used - 1);
   sli_chain_cut (&bump->chain, (uint32_t) bump->current);
@@ -187,7 +197,7 @@ stack_step_back (SliceStack *stack)
       bump->current = BLOCK_NONE;
       return;
     }
-  BlockHead *head = sli_stack_block_head (stack, index);
+  head = sli_stack_block_head (stack, index);
   assert_here (bump->left_bytes >= (size_t) (below - (char *) head));
   bump->left_bytes -= (size_t) (below - (char *) head);
   sli_bump_enter (bump, index, below);
@@ -200,11 +210,13 @@ static char *
 stack_next_place (SliceStack *stack)
 {
   Bump *bump = &stack->bump;
+
   if (bump->current == BLOCK_NONE)
     return NULL;
   if (stack_block_is_empty (stack))
     {
       char *start = sli_bump_start (bump) + sizeof (BlockHead);
+
       sli_bump_set_at (bump, start);
       stack_set_low (stack, start);
     }
@@ -215,6 +227,7 @@ void
 sli_stack_leave_empty (SliceStack *stack)
 {
   const Bump *bump = &stack->bump;
+
   while (bump->current >= 0 && stack_block_is_empty (stack)
          && bump->current == (int32_t) bump->chain.n_used - 1)
     stack_step_back (stack);
@@ -228,15 +241,19 @@ static char *
 stack_place_object (SliceStack *stack, size_t alignment, size_t size)
 {
   Bump *bump = &stack->bump;
+  bool was_empty;
+  char *before, *object;
+  size_t head_bytes, need;
+
   if (bump->current == BLOCK_NONE)
     return NULL;
-  bool was_empty = stack_block_is_empty (stack);
-  char *before = sli_bump_at (bump);
+  was_empty = stack_block_is_empty (stack);
+  before = sli_bump_at (bump);
   if (was_empty)
     before = sli_bump_start (bump) + sizeof (BlockHead);
-  size_t head_bytes = sli_stack_head_bytes (stack);
-  size_t need = sli_round8 (size) + sli_bump_gap (bump);
-  char *object = sli_align (before + head_bytes, alignment);
+  head_bytes = sli_stack_head_bytes (stack);
+  need = sli_round8 (size) + sli_bump_gap (bump);
+  object = sli_align (before + head_bytes, alignment);
   if (object > bump->block_end || need > (size_t) (bump->block_end - object))
     return NULL;
   sli_bump_set_at (bump, object + need);
@@ -256,13 +273,17 @@ stack_alloc_dedicated (SliceStack *stack, size_t alignment, size_t size,
                        size_t need)
 {
   Bump *bump = &stack->bump;
+  int32_t index;
+  BlockHead *head;
+  size_t head_bytes;
+  char *object;
+
   if (!sli_chain_push_dedicated (&bump->chain, need))
     return NULL;
-  int32_t index = (int32_t) bump->chain.n_used - 1;
-  BlockHead *head = sli_stack_block_head (stack, index);
-  size_t head_bytes = sli_stack_head_bytes (stack);
-  char *object
-      = sli_align ((char *) head + sizeof *head + head_bytes, alignment);
+  index = (int32_t) bump->chain.n_used - 1;
+  head = sli_stack_block_head (stack, index);
+  head_bytes = sli_stack_head_bytes (stack);
+  object = sli_align ((char *) head + sizeof *head + head_bytes, alignment);
   if (bump->chain.is_annotated)
     {
       sli_annotate_show (head, (size_t) (object - (char *) head));
@@ -279,16 +300,18 @@ sli_stack_add (SliceStack *stack, size_t alignment, size_t size)
 {
   Bump *bump = &stack->bump;
   char *object = stack_place_object (stack, alignment, size);
+  size_t need;
+  char *below;
+
   if (object != NULL)
     return object;
-  size_t need = sli_round8 (size) + sli_bump_gap (bump) + sizeof (BlockHead)
-                + sli_stack_head_bytes (stack)
-                + (alignment > 16 ? alignment : 0);
+  need = sli_round8 (size) + sli_bump_gap (bump) + sizeof (BlockHead)
+         + sli_stack_head_bytes (stack) + (alignment > 16 ? alignment : 0);
   if (sli_chain_wants_dedicated (&bump->chain, need))
     return stack_alloc_dedicated (stack, alignment, size, need);
   if (!sli_chain_push (&bump->chain, need))
     return NULL;
-  char *below = stack_next_place (stack);
+  below = stack_next_place (stack);
   if (below != NULL)
     bump->left_bytes += (size_t) (below - sli_bump_start (bump));
   stack_enter_empty (stack, (int32_t) bump->chain.n_used - 1, below);
@@ -298,13 +321,15 @@ sli_stack_add (SliceStack *stack, size_t alignment, size_t size)
 static void *
 stack_alloc (SliceStack *stack, size_t alignment, size_t size)
 {
+  char *object;
+
   if (size > SIZE_MAX / 4)
     {
       errno = ENOMEM;
       return NULL;
     }
   size = size + (size == 0);
-  char *object = sli_stack_add (stack, alignment, size);
+  object = sli_stack_add (stack, alignment, size);
   if (object != NULL && stack->is_checked)
     sli_stack_check_note (stack, object, size);
   if (object != NULL && stack->bump.chain.is_traced)
@@ -335,6 +360,7 @@ bool
 sli_stack_is_at (const SliceStack *stack, const char *place)
 {
   const Bump *bump = &stack->bump;
+
   if (bump->current == BLOCK_NONE)
     return place == NULL;
   return (uintptr_t) sli_bump_at (bump) - (uintptr_t) place < stack->pad_max;
@@ -348,6 +374,7 @@ stack_release_dedicated (SliceStack *stack, uint32_t index, const char *object)
   Bump *bump = &stack->bump;
   const Block *block = &bump->chain.table[index];
   BlockHead *head = (BlockHead *) block->start;
+
   if (object != head->first || !sli_stack_is_at (stack, head->below))
     return false;
   if (!stack_block_is_empty (stack))
@@ -361,10 +388,12 @@ bool
 sli_stack_release_here (SliceStack *stack, char *object, const char *lowest)
 {
   Bump *bump = &stack->bump;
+  char *start;
+
   if (bump->current == BLOCK_NONE || object < stack->low
       || object >= sli_bump_at (bump) || object < lowest)
     return false;
-  char *start = object - sli_stack_head_bytes (stack);
+  start = object - sli_stack_head_bytes (stack);
   sli_bump_set_at (bump, start);
   if (bump->chain.is_annotated)
     sli_annotate_cut (sli_bump_start (bump), start, bump->block_end);
@@ -375,15 +404,18 @@ static bool
 stack_release (SliceStack *stack, char *object)
 {
   Bump *bump = &stack->bump;
+
   for (;;)
     {
       uint32_t n_used = bump->chain.n_used;
       Block last = { 0 };
+
       if (n_used > 0)
         last = bump->chain.table[n_used - 1];
       if (n_used > 0 && sli_block_is_dedicated (&last))
         {
           const char *lowest = ((BlockHead *) last.start)->below;
+
           return sli_block_has (last, object)
                      ? stack_release_dedicated (stack, n_used - 1, object)
                      : sli_stack_release_here (stack, object, lowest);
@@ -433,15 +465,20 @@ slice_stack_trim (SliceStack *stack)
 bool
 slice_stack_is_empty (const SliceStack *stack)
 {
+  const BlockChain *chain;
+  const BlockHead *bottom;
+  const char *first;
+
   sli_stack_require (stack);
-  const BlockChain *chain = &stack->bump.chain;
+  chain = &stack->bump.chain;
   if (!stack_block_is_empty (stack))
     return false;
-  const BlockHead *bottom = (const BlockHead *) chain->embedded;
-  const char *first = bottom != NULL ? bottom->first : NULL;
+  bottom = (const BlockHead *) chain->embedded;
+  first = bottom != NULL ? bottom->first : NULL;
   for (uint32_t i = 0; i < chain->n_used; i++)
     {
       const BlockHead *head = (const BlockHead *) chain->table[i].start;
+
       if (sli_block_is_dedicated (&chain->table[i]) || head->below != first)
         return false;
       first = head->first;
@@ -452,9 +489,12 @@ slice_stack_is_empty (const SliceStack *stack)
 void
 slice_stack_get_stats (const SliceStack *stack, SliceArenaStats *stats)
 {
+  const BlockChain *chain;
+  size_t n_heads;
+
   sli_stack_require (stack);
-  const BlockChain *chain = &stack->bump.chain;
-  size_t n_heads = chain->n_used + (chain->embedded != NULL);
+  chain = &stack->bump.chain;
+  n_heads = chain->n_used + (chain->embedded != NULL);
   sli_bump_stats (&stack->bump, CONTROL_BYTES, stats);
   stats->used_bytes -= n_heads * sizeof (BlockHead);
   if (stack->bump.current != BLOCK_NONE && stack_block_is_empty (stack))
@@ -462,6 +502,7 @@ slice_stack_get_stats (const SliceStack *stack, SliceArenaStats *stats)
       /* padding in front of an object that was released */
       const char *start = sli_bump_start (&stack->bump) + sizeof (BlockHead);
       size_t padding = (size_t) (stack->low - start);
+
       stats->used_bytes -= padding;
       stats->free_bytes += padding;
     }

@@ -38,11 +38,12 @@ struct TlsfAdded
 size_t
 slice_tlsf_buffer_bytes (size_t bytes)
 {
+  size_t block, control;
+
   if (bytes > TLSF_REGION_BYTES_MAX)
     return SIZE_MAX;
-  size_t block = bytes + 3 * BLOCK_STRIDE_MIN + 2 * ANNOTATE_GAP_BYTES;
-  size_t control
-      = TLSF_CONTROL_BYTES (sli_tlsf_n_lists_for (2 * block + 8192));
+  block = bytes + 3 * BLOCK_STRIDE_MIN + 2 * ANNOTATE_GAP_BYTES;
+  control = TLSF_CONTROL_BYTES (sli_tlsf_n_lists_for (2 * block + 8192));
   return control + block + 64;
 }
 
@@ -67,16 +68,20 @@ slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
   char *start = sli_align (buffer, 16);
   bool is_locked = (options->flags & SLICE_ARENA_LOCKED) != 0;
   char *shell = start;
+  size_t skip, control;
+  uint32_t n_lists;
+  SliceTlsf *tlsf;
+
   start += is_locked ? LOCKED_TLSF_BYTES : 0;
-  size_t skip = (size_t) (start - (char *) buffer);
-  uint32_t n_lists = sli_tlsf_n_lists_for (most > bytes ? most : bytes);
-  size_t control = TLSF_CONTROL_BYTES (n_lists);
+  skip = (size_t) (start - (char *) buffer);
+  n_lists = sli_tlsf_n_lists_for (most > bytes ? most : bytes);
+  control = TLSF_CONTROL_BYTES (n_lists);
   if (bytes < skip + control + BLOCK_STRIDE_MIN
       || most > TLSF_REGION_BYTES_MAX
       || !sli_options_size_is_known (options->struct_bytes, sizeof *options)
       || (options->flags & ~(unsigned) FIXED_FLAGS) != 0)
     return fail_with (EINVAL);
-  SliceTlsf *tlsf = (SliceTlsf *) (void *) start;
+  tlsf = (SliceTlsf *) (void *) start;
   sli_tlsf_init (tlsf, n_lists, options->flags, tlsf_end_fixed);
   tlsf->is_fixed = true;
   tlsf->fixed_bytes = bytes;
@@ -95,6 +100,7 @@ SliceTlsf *
 slice_tlsf_new_fixed (void *buffer, size_t bytes)
 {
   SliceTlsfFixedOptions options = { 0 };
+
   return slice_tlsf_new_fixed_with (buffer, bytes, &options);
 }
 
@@ -108,6 +114,7 @@ tlsf_overlaps (const SliceTlsf *tlsf, const char *start, size_t bytes)
   uintptr_t fixed = (uintptr_t) tlsf;
   uintptr_t fixed_end
       = (uintptr_t) tlsf->fixed.first + tlsf->fixed.bytes + BLOCK_HEAD_BYTES;
+
   if (fixed - from < bytes || from - fixed < fixed_end - fixed)
     return true;
   for (const TlsfAdded *added = tlsf->added; added != NULL;
@@ -124,6 +131,8 @@ tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
   char *start = sli_align (buffer, 16);
   size_t skip = (size_t) (start - (char *) buffer);
   size_t front = skip + align_up (sizeof (TlsfAdded), 16);
+  TlsfAdded *added;
+
   if (!tlsf->is_fixed || bytes < ADDED_BYTES_MIN
       || bytes < front + BLOCK_STRIDE_MIN
       || sli_tlsf_n_lists_for (bytes) > tlsf->n_lists
@@ -132,7 +141,7 @@ tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
       errno = EINVAL;
       return false;
     }
-  TlsfAdded *added = (TlsfAdded *) (void *) start;
+  added = (TlsfAdded *) (void *) start;
   if (!sli_tlsf_region_lay_out (tlsf, (char *) buffer + front, bytes - front,
                                 &added->region))
     {
@@ -151,6 +160,7 @@ bool
 slice_tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
 {
   bool is_added = tlsf_add_region (sli_tlsf_acquire (tlsf), buffer, bytes);
+
   sli_tlsf_release (tlsf);
   return is_added;
 }
@@ -159,6 +169,7 @@ uint32_t
 sli_tlsf_fixed_n_regions (const SliceTlsf *tlsf)
 {
   uint32_t n = 1;
+
   for (const TlsfAdded *added = tlsf->added; added != NULL;
        added = added->next)
     n++;
@@ -169,6 +180,7 @@ Region
 sli_tlsf_fixed_region (const SliceTlsf *tlsf, uint32_t index)
 {
   const TlsfAdded *added = tlsf->added;
+
   if (index == 0)
     return tlsf->fixed;
   for (; index > 1; index--)
@@ -197,6 +209,7 @@ size_t
 sli_tlsf_fixed_bytes (const SliceTlsf *tlsf)
 {
   size_t bytes = tlsf->fixed_bytes;
+
   for (const TlsfAdded *added = tlsf->added; added != NULL;
        added = added->next)
     bytes += added->bytes;

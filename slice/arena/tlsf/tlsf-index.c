@@ -26,6 +26,7 @@ uint32_t
 sli_tlsf_n_lists_for (size_t bytes)
 {
   uint32_t n = 1;
+
   while (n < TLSF_N_ROWS_MAX && bytes >> (TLSF_ROW0_BITS + n - 1) != 0)
     n++;
   return n * TLSF_N_COLUMNS;

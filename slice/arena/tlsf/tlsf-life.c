@@ -34,6 +34,7 @@ tlsf_tag (const SliceTlsf *tlsf)
 {
   size_t bits = (uintptr_t) tlsf * (size_t) UINT64_C (0x9e3779b97f4a7c15);
   size_t least = BLOCK_TAG_MASK & -BLOCK_TAG_MASK;
+
   return (bits & BLOCK_TAG_MASK) | least;
 }
 
@@ -91,11 +92,13 @@ sli_arena_tlsf_bytes (const SliceArenaOptions *given,
 {
   SliceArenaOptions own = given != NULL ? *given : (SliceArenaOptions){ 0 };
   bool is_locked = (own.flags & SLICE_ARENA_LOCKED) != 0;
+  size_t control, region;
+
   own.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
   if (!sli_options_fill (&own, TLSF_FIRST_BYTES, TLSF_CAP_BYTES, options))
     return 0;
-  size_t control = TLSF_CONTROL_BYTES (TLSF_N_LISTS_MAX);
-  size_t region = sli_chain_least_bytes (options, sli_tlsf_region_least ());
+  control = TLSF_CONTROL_BYTES (TLSF_N_LISTS_MAX);
+  region = sli_chain_least_bytes (options, sli_tlsf_region_least ());
   if (!sli_options_allow (options, control + region))
     return 0;
   options->flags |= is_locked ? SLICE_ARENA_LOCKED : 0;
@@ -107,6 +110,7 @@ tlsf_setup (void *memory, const SliceArenaOptions *options,
             void (*end) (void *))
 {
   SliceTlsf *tlsf = memory;
+
   sli_tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
   if (!sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN))
@@ -121,11 +125,12 @@ sli_arena_tlsf_setup (void *memory, const SliceArenaOptions *options,
                       void (*end) (void *))
 {
   SliceArenaOptions own = *options;
+  SliceTlsf *tlsf;
+
   if ((own.flags & SLICE_ARENA_LOCKED) == 0)
     return tlsf_setup (memory, &own, end);
   own.flags &= ~(unsigned) SLICE_ARENA_LOCKED;
-  SliceTlsf *tlsf
-      = tlsf_setup ((char *) memory + LOCKED_TLSF_BYTES, &own, NULL);
+  tlsf = tlsf_setup ((char *) memory + LOCKED_TLSF_BYTES, &own, NULL);
   return tlsf != NULL ? sli_tlsf_locked_setup (memory, tlsf, end) : NULL;
 }
 
@@ -133,6 +138,7 @@ void
 sli_arena_tlsf_fini (void *memory)
 {
   SliceTlsf *tlsf = memory;
+
   if (sli_tlsf_is_locked (tlsf))
     tlsf = sli_tlsf_locked_fini (tlsf);
   if (tlsf->chain.is_traced)
@@ -150,6 +156,7 @@ tlsf_end (void *memory)
 {
   size_t bytes = 0;
   SliceTlsf *tlsf = memory;
+
   if (sli_tlsf_is_locked (tlsf))
     {
       bytes = LOCKED_TLSF_BYTES;
@@ -166,9 +173,11 @@ slice_tlsf_new (const SliceArenaOptions *given)
   SliceArenaOptions options;
   size_t bytes = sli_arena_tlsf_bytes (given, &options);
   void *memory = bytes != 0 ? slice_try_alloc (bytes) : NULL;
+  SliceTlsf *tlsf;
+
   if (memory == NULL)
     return NULL;
-  SliceTlsf *tlsf = sli_arena_tlsf_setup (memory, &options, tlsf_end);
+  tlsf = sli_arena_tlsf_setup (memory, &options, tlsf_end);
   if (tlsf == NULL)
     slice_free1 (bytes, memory);
   return tlsf;
@@ -182,6 +191,7 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
   if (sli_tlsf_is_locked (tlsf))
     {
       LockedTlsf *shell = (LockedTlsf *) (void *) tlsf;
+
       shell->end (shell);
       return;
     }
@@ -194,6 +204,8 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
 static void
 tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
 {
+  uint32_t n_keep;
+
   if (tlsf->chain.is_traced)
     slice_tlsf_walk (tlsf, report_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
@@ -204,7 +216,7 @@ tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
       sli_tlsf_fixed_reset (tlsf);
       return;
     }
-  uint32_t n_keep = sli_chain_empty (&tlsf->chain, keep);
+  n_keep = sli_chain_empty (&tlsf->chain, keep);
   sli_chain_trim (&tlsf->chain, n_keep);
   tlsf->n_empty = 0;
   while (tlsf->chain.n_used < tlsf->chain.n_blocks)

@@ -21,6 +21,7 @@ SliceTlsf *
 sli_tlsf_locked_setup (void *memory, SliceTlsf *tlsf, void (*end) (void *))
 {
   LockedTlsf *shell = memory;
+
   *shell = (LockedTlsf){ .kind = ARENA_TLSF_LOCKED, .tlsf = tlsf, .end = end };
   tlsf->handle = shell;
   sli_arena_lock_init (&shell->lock);
@@ -31,6 +32,7 @@ SliceTlsf *
 sli_tlsf_locked_fini (SliceTlsf *shown)
 {
   LockedTlsf *shell = shell_of (shown);
+
   shell->kind = ARENA_DEAD;
   sli_arena_lock_fini (&shell->lock);
   return shell->tlsf;
@@ -39,12 +41,14 @@ sli_tlsf_locked_fini (SliceTlsf *shown)
 SliceTlsf *
 sli_tlsf_acquire (const SliceTlsf *shown)
 {
+  LockedTlsf *shell;
+
   if (!sli_tlsf_is_locked (shown))
     {
       sli_tlsf_require (shown);
       return (SliceTlsf *) (uintptr_t) shown;
     }
-  LockedTlsf *shell = shell_of (shown);
+  shell = shell_of (shown);
   sli_arena_lock (&shell->lock, shown);
   return shell->tlsf;
 }
@@ -60,6 +64,7 @@ void *
 sli_tlsf_locked_alloc (SliceTlsf *shown, size_t size)
 {
   void *object = slice_tlsf_alloc (sli_tlsf_acquire (shown), size);
+
   sli_tlsf_release (shown);
   return object;
 }

@@ -37,6 +37,7 @@ region_block_bytes (char *start, size_t bytes)
 {
   char *first = region_first (start);
   char *end = start + bytes - BLOCK_HEAD_BYTES;
+
   if (bytes < REGION_EXTRA_BYTES + BLOCK_STRIDE_MIN)
     return 0;
   return (size_t) (end - first) & ~(TLSF_UNIT_BYTES - 1);
@@ -48,6 +49,7 @@ range_include (SliceTlsf *tlsf, uintptr_t start, size_t bytes)
 {
   uintptr_t low = tlsf->low;
   uintptr_t high = low + tlsf->span_bytes;
+
   if (tlsf->span_bytes == 0 || start < low)
     low = start;
   if (tlsf->span_bytes == 0 || start + bytes > high)
@@ -64,6 +66,7 @@ region_hide (TlsfBlock *block, size_t stride)
   const char *start = (const char *) (block + 1);
   const char *end
       = (const char *) tlsf_block_before_word (tlsf_block_at (block, stride));
+
   if (start < end)
     sli_annotate_hide (start, (size_t) (end - start));
 }
@@ -73,6 +76,7 @@ sli_tlsf_region_lay_out (SliceTlsf *tlsf, char *start, size_t bytes,
                          Region *region)
 {
   size_t stride = region_block_bytes (start, bytes);
+
   if (stride < BLOCK_STRIDE_MIN)
     return false;
   region->first = (TlsfBlock *) (void *) region_first (start);
@@ -86,6 +90,7 @@ sli_tlsf_region_open (SliceTlsf *tlsf, const Region *region)
 {
   TlsfBlock *block = region->first;
   size_t stride = region->bytes;
+
   if (tlsf->is_annotated)
     sli_annotate_show (block, stride + BLOCK_HEAD_BYTES);
   tlsf_block_at (block, stride)->stride_and_bits = tlsf->tag;
@@ -98,6 +103,9 @@ sli_tlsf_region_open (SliceTlsf *tlsf, const Region *region)
 bool
 sli_tlsf_grow (SliceTlsf *tlsf, size_t stride)
 {
+  Block block;
+  Region region;
+
   if (stride < TLSF_EXACT_BELOW)
     stride = TLSF_EXACT_BELOW;
   if (tlsf->is_fixed
@@ -106,8 +114,7 @@ sli_tlsf_grow (SliceTlsf *tlsf, size_t stride)
       errno = ENOMEM;
       return false;
     }
-  Block block = tlsf->chain.table[tlsf->chain.n_used - 1];
-  Region region;
+  block = tlsf->chain.table[tlsf->chain.n_used - 1];
   sli_tlsf_region_lay_out (tlsf, block.start, sli_block_bytes (&block),
                            &region);
   tlsf->n_empty++;
@@ -130,12 +137,16 @@ sli_tlsf_n_regions (const SliceTlsf *tlsf)
 Region
 sli_tlsf_region (const SliceTlsf *tlsf, uint32_t index)
 {
+  Block block;
+  Region region;
+
   if (tlsf->is_fixed)
     return sli_tlsf_fixed_region (tlsf, index);
-  Block block = tlsf->chain.table[index];
-  Region region
-      = { (TlsfBlock *) (void *) region_first (block.start),
-          region_block_bytes (block.start, sli_block_bytes (&block)), index };
+  block = tlsf->chain.table[index];
+  region
+      = (Region){ (TlsfBlock *) (void *) region_first (block.start),
+                  region_block_bytes (block.start, sli_block_bytes (&block)),
+                  index };
   return region;
 }
 
@@ -145,19 +156,22 @@ bool
 sli_tlsf_is_region (const SliceTlsf *tlsf, const TlsfBlock *block,
                     size_t stride)
 {
+  Region region;
+
   if (tlsf->is_fixed || tlsf_block_before_is_free (block)
       || tlsf_block_stride (tlsf_block_at (block, stride)) != 0)
     return false;
-  Region region;
   return sli_tlsf_region_of (tlsf, block, &region) && region.first == block;
 }
 
 bool
 sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address, Region *region)
 {
+  int32_t index;
+
   if (tlsf->is_fixed)
     return sli_tlsf_fixed_region_of (tlsf, address, region);
-  int32_t index = sli_chain_find (&tlsf->chain, address);
+  index = sli_chain_find (&tlsf->chain, address);
   if (index < 0)
     return false;
   *region = sli_tlsf_region (tlsf, (uint32_t) index);
@@ -167,13 +181,15 @@ sli_tlsf_region_of (const SliceTlsf *tlsf, const void *address, Region *region)
 void
 sli_tlsf_region_emptied (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
+  int32_t index;
+
   if (tlsf->n_empty < N_EMPTY_REGIONS_MAX)
     {
       tlsf->n_empty++;
       return;
     }
   sli_tlsf_remove (tlsf, block, stride);
-  int32_t index = sli_chain_find (&tlsf->chain, block);
+  index = sli_chain_find (&tlsf->chain, block);
   assert_here (index >= 0);
   sli_chain_drop (&tlsf->chain, (uint32_t) index);
 }
@@ -182,9 +198,11 @@ static size_t
 tlsf_trim (SliceTlsf *tlsf)
 {
   size_t before = tlsf->chain.held_bytes;
+
   for (uint32_t i = tlsf->is_fixed ? 0 : tlsf->chain.n_used; i > 0; i--)
     {
       Region region = sli_tlsf_region (tlsf, i - 1);
+
       if (!tlsf_block_is_free (region.first)
           || tlsf_block_stride (region.first) != region.bytes)
         continue;
@@ -200,6 +218,7 @@ size_t
 slice_tlsf_trim (SliceTlsf *tlsf)
 {
   size_t bytes = tlsf_trim (sli_tlsf_acquire (tlsf));
+
   sli_tlsf_release (tlsf);
   return bytes;
 }

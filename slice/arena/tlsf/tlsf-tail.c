@@ -1,4 +1,4 @@
-/* tlsf-tail.c - sizes of objects in a checked heap, and in one under a tool
+/* tlsf-tail.c - objects of checked heaps, and of heaps that a tool watches
  *
  * Layer: arena.  In a checked heap each live block ends in its object's size
  * and a guard; the bytes between are filled.  So an overrun by a single byte
@@ -18,6 +18,7 @@
 
 #include <string.h>
 #include "base/diag.h"
+#include "arena/traced.h"
 
 /* An odd constant: a change of any bit of a size changes half the guard. */
 #define GUARD_FACTOR ((size_t) UINT64_C (0x9e3779b97f4a7c15))
@@ -41,6 +42,7 @@ sli_tlsf_tail_note (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
 {
   TlsfBlockTail *tail = tlsf_block_tail (block);
   char *end = tlsf_block_object (block) + size;
+
   memset (end, BLOCK_FILL, (size_t) ((char *) tail - end));
   tail->size = size;
   tail->guard = tail_guard (tlsf, block, size);
@@ -52,6 +54,7 @@ sli_tlsf_tail_is_whole (const SliceTlsf *tlsf, const TlsfBlock *block)
   const TlsfBlockTail *tail = tlsf_block_tail (block);
   const unsigned char *end = (const unsigned char *) tail;
   size_t usable = (size_t) ((const char *) tail - tlsf_block_object (block));
+
   if (tlsf_block_stride (block) < BLOCK_HEAD_BYTES + sizeof *tail
       || tail->guard != tail_guard (tlsf, block, tail->size)
       || tail->size > usable)
@@ -78,6 +81,7 @@ void
 sli_tlsf_gap_note (const TlsfBlock *block, size_t size)
 {
   size_t *word = gap_word (block);
+
   sli_annotate_show (word, sizeof *word);
   *word = size;
   sli_annotate_hide (word, sizeof *word);
@@ -87,8 +91,10 @@ size_t
 sli_tlsf_gap_size (const TlsfBlock *block)
 {
   size_t *word = gap_word (block);
+  size_t size;
+
   sli_annotate_show_defined (word, sizeof *word);
-  size_t size = *word;
+  size = *word;
   sli_annotate_hide (word, sizeof *word);
   return size;
 }
@@ -100,4 +106,50 @@ sli_tlsf_report_overrun (const SliceTlsf *tlsf, const TlsfBlock *block)
       ARENA_MISUSE_TLSF_DAMAGED,
       "TLSF heap %p: the bytes behind %p were overwritten",
       tlsf->handle, (const void *) tlsf_block_object (block));
+}
+
+/* --- objects that a tool or the hooks see --------------------------------- */
+
+/* Under a tool an object has a gap on both sides.  The words that the heap
+ * needs in a free block are in the gaps:
+ *
+ *   | stride | front gap: links | object | back gap ... last word |
+ */
+COLD char *
+sli_tlsf_note_alloc (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
+{
+  char *object = tlsf_block_object (block) + tlsf->front_bytes;
+
+  if (tlsf->is_annotated)
+    {
+      size_t usable = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+
+      sli_annotate_hide (tlsf_block_object (block), usable);
+      sli_annotate_show (object, size);
+      sli_tlsf_gap_note (block, size);
+    }
+  if (tlsf->is_checked)
+    sli_tlsf_tail_note (tlsf, block, size);
+  if (tlsf->chain.is_traced)
+    sli_trace_alloc (SLICE_TRACE_TLSF, object, size);
+  return object;
+}
+
+COLD void
+sli_tlsf_note_free (const SliceTlsf *tlsf, TlsfBlock *block)
+{
+  size_t usable;
+  char *start;
+
+  if (tlsf->chain.is_traced)
+    sli_trace_free (SLICE_TRACE_TLSF,
+                    tlsf_block_object (block) + tlsf->front_bytes, 0);
+  if (!tlsf->is_annotated)
+    return;
+  usable = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
+  start = tlsf_block_object (block);
+  sli_annotate_hide (start, usable);
+  sli_annotate_show (start, 2 * sizeof (TlsfBlock *));
+  sli_annotate_show (start + usable - sizeof (TlsfBlock *),
+                     sizeof (TlsfBlock *));
 }

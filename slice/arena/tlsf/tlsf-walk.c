@@ -22,6 +22,8 @@ header_damage (const SliceTlsf *tlsf, const TlsfBlock *block,
                const TlsfBlock *end, bool before_is_free)
 {
   size_t stride = tlsf_block_stride (block);
+  size_t tag;
+
   if (stride < BLOCK_STRIDE_MIN || stride % TLSF_UNIT_BYTES != 0
       || stride > (size_t) ((const char *) end - (const char *) block))
     return "a block has an impossible size";
@@ -29,7 +31,7 @@ header_damage (const SliceTlsf *tlsf, const TlsfBlock *block,
     return "a block is wrong about the one before it";
   if (tlsf_block_is_free (block) && before_is_free)
     return "two free blocks are neighbours";
-  size_t tag = tlsf_block_is_free (block) ? 0 : tlsf->tag;
+  tag = tlsf_block_is_free (block) ? 0 : tlsf->tag;
   if ((block->stride_and_bits & BLOCK_TAG_MASK) != tag)
     return "a header was overwritten";
   if (tlsf_block_is_free (block)
@@ -72,12 +74,15 @@ sli_tlsf_report_object (const SliceTlsf *tlsf, const void *object)
   const TlsfBlock *block
       = object_block ((const char *) object - tlsf->front_bytes);
   Region region;
+  const TlsfBlock *end, *last;
+  bool before_is_free;
+
   if (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0
       || !sli_tlsf_region_of (tlsf, block, &region))
     report_within (tlsf, &none, block, object);
-  const TlsfBlock *end = tlsf_block_at (region.first, region.bytes);
-  const TlsfBlock *last = &none;
-  bool before_is_free = false;
+  end = tlsf_block_at (region.first, region.bytes);
+  last = &none;
+  before_is_free = false;
   for (const TlsfBlock *at = region.first; at != end;
        at = tlsf_block_at (at, tlsf_block_stride (at)))
     {
@@ -112,16 +117,20 @@ typedef struct
 static const TlsfBlock *
 walk_next (TlsfBlockWalk *walk)
 {
+  const TlsfBlock *block;
+
   while (walk->block == walk->end)
     {
+      Region region;
+
       if (walk->region == sli_tlsf_n_regions (walk->tlsf))
         return NULL;
-      Region region = sli_tlsf_region (walk->tlsf, walk->region++);
+      region = sli_tlsf_region (walk->tlsf, walk->region++);
       walk->block = region.first;
       walk->end = tlsf_block_at (region.first, region.bytes);
       walk->before_is_free = false;
     }
-  const TlsfBlock *block = walk->block;
+  block = walk->block;
   if (header_damage (walk->tlsf, block, walk->end, walk->before_is_free)
       != NULL)
     sli_tlsf_report_damaged (walk->tlsf, block);
@@ -134,11 +143,13 @@ static size_t
 tlsf_block_usable (const SliceTlsf *tlsf, const TlsfBlock *block)
 {
   size_t overhead = BLOCK_HEAD_BYTES + tlsf->extra_bytes;
+  size_t stride;
+
   if (tlsf->is_annotated && !tlsf_block_is_free (block))
     return sli_tlsf_gap_size (block);
   if (tlsf->is_checked && !tlsf_block_is_free (block))
     return sli_tlsf_tail_size (block);
-  size_t stride = tlsf_block_stride (block);
+  stride = tlsf_block_stride (block);
   return stride > overhead ? stride - overhead : 0;
 }
 
@@ -149,6 +160,7 @@ tlsf_walk (const SliceTlsf *tlsf,
            void *data)
 {
   TlsfBlockWalk walk = { .tlsf = tlsf };
+
   for (const TlsfBlock *block = walk_next (&walk); block != NULL;
        block = walk_next (&walk))
     if (!visit (tlsf_block_object (block) + tlsf->front_bytes,
@@ -165,6 +177,7 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
                  void *data)
 {
   bool is_whole = tlsf_walk (sli_tlsf_acquire (tlsf), visit, data);
+
   sli_tlsf_release (tlsf);
   return is_whole;
 }
@@ -188,6 +201,8 @@ stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 {
   size_t largest = 0;
   TlsfBlockWalk walk = { .tlsf = tlsf };
+  size_t overhead, found;
+
   for (const TlsfBlock *block = walk_next (&walk); block != NULL;
        block = walk_next (&walk))
     {
@@ -204,8 +219,8 @@ stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
       if (tlsf_block_stride (block) > largest)
         largest = tlsf_block_stride (block);
     }
-  size_t overhead = BLOCK_HEAD_BYTES + tlsf->extra_bytes;
-  size_t found = largest_to_find (tlsf, largest);
+  overhead = BLOCK_HEAD_BYTES + tlsf->extra_bytes;
+  found = largest_to_find (tlsf, largest);
   stats->largest_free = found > overhead ? found - overhead : 0;
   return largest;
 }
@@ -213,6 +228,9 @@ stats_of_blocks (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 static void
 tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 {
+  size_t largest;
+  SliceArenaStats *arena;
+
   *stats = (SliceTlsfStats){ 0 };
   sli_chain_stats (&tlsf->chain, tlsf->control_bytes, &stats->arena);
   if (tlsf->is_fixed)
@@ -220,8 +238,8 @@ tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
       stats->arena.held_bytes = sli_tlsf_fixed_bytes (tlsf);
       stats->arena.n_blocks = sli_tlsf_n_regions (tlsf);
     }
-  size_t largest = stats_of_blocks (tlsf, stats);
-  SliceArenaStats *arena = &stats->arena;
+  largest = stats_of_blocks (tlsf, stats);
+  arena = &stats->arena;
   arena->free_bytes = stats->free_bytes;
   arena->wasted_bytes = arena->held_bytes - arena->used_bytes
                         - arena->free_bytes - arena->control_bytes;
@@ -247,6 +265,7 @@ listed_next (const SliceTlsf *tlsf, const TlsfBlock *head,
 {
   const TlsfBlock *next = block->next;
   Region region;
+
   if (next == sli_tlsf_none (tlsf))
     return next;
   return sli_tlsf_in_range (tlsf, next)
@@ -261,16 +280,18 @@ tlsf_block_damage (const SliceTlsf *tlsf, const TlsfBlock *block,
                    const TlsfBlock *end, bool before_is_free)
 {
   const char *fault = header_damage (tlsf, block, end, before_is_free);
+  unsigned list;
+  const TlsfBlock *head, *listed;
+
   if (fault != NULL)
     return fault;
   if (!tlsf_block_is_free (block))
     return tlsf->is_checked && !sli_tlsf_tail_is_whole (tlsf, block)
                ? "the bytes behind an object were overwritten"
                : NULL;
-  unsigned list = sli_tlsf_list_of (tlsf_block_stride (block));
-  const TlsfBlock *head
-      = list < tlsf->n_lists ? tlsf->lists[list] : sli_tlsf_none (tlsf);
-  const TlsfBlock *listed = head;
+  list = sli_tlsf_list_of (tlsf_block_stride (block));
+  head = list < tlsf->n_lists ? tlsf->lists[list] : sli_tlsf_none (tlsf);
+  listed = head;
   while (listed != NULL && listed != sli_tlsf_none (tlsf) && listed != block)
     listed = listed_next (tlsf, head, listed);
   return listed == block ? NULL : "a free block is not in its list";
@@ -282,9 +303,11 @@ region_damage (const SliceTlsf *tlsf, const Region *region, size_t *n_free)
   const TlsfBlock *end = tlsf_block_at (region->first, region->bytes);
   bool before_is_free = false;
   const TlsfBlock *block = region->first;
+
   while (block < end)
     {
       const char *fault = tlsf_block_damage (tlsf, block, end, before_is_free);
+
       if (fault != NULL)
         return fault;
       before_is_free = tlsf_block_is_free (block);
@@ -305,10 +328,13 @@ index_damage (const SliceTlsf *tlsf, size_t n_free)
     {
       unsigned word = list / TLSF_MAP_BITS;
       bool is_mapped = (tlsf->map_map >> word & 1) != 0;
+      bool bit;
+      const TlsfBlock *block;
+
       if (is_mapped != (word > 0 && tlsf->maps[word] != 0))
         return "the map of maps is wrong";
-      bool bit = (tlsf->maps[word] >> (list % TLSF_MAP_BITS) & 1) != 0;
-      const TlsfBlock *block = tlsf->lists[list];
+      bit = (tlsf->maps[word] >> (list % TLSF_MAP_BITS) & 1) != 0;
+      block = tlsf->lists[list];
       if (bit != (block != sli_tlsf_none (tlsf)))
         return "a map of lists is wrong";
       for (; block != sli_tlsf_none (tlsf);
@@ -324,9 +350,11 @@ tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
 {
   const char *fault = NULL;
   size_t n_free = 0;
+
   for (uint32_t i = 0; i < sli_tlsf_n_regions (tlsf) && fault == NULL; i++)
     {
       Region region = sli_tlsf_region (tlsf, i);
+
       fault = region_damage (tlsf, &region, &n_free);
     }
   if (fault == NULL)
@@ -340,6 +368,7 @@ bool
 slice_tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
 {
   bool is_valid = tlsf_is_valid (sli_tlsf_acquire (tlsf), why);
+
   sli_tlsf_release (tlsf);
   return is_valid;
 }

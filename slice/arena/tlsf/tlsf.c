@@ -20,48 +20,7 @@
 #include "base/diag.h"
 #include "arena/traced.h"
 
-/* --- objects under a tool ------------------------------------------------ */
-
-/* Under a tool an object has a gap on both sides.  The words that the heap
- * needs in a free block are in the gaps:
- *
- *   | stride | front gap: links | object | back gap ... last word |
- */
-COLD static char *
-annotate_out (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
-{
-  char *object = tlsf_block_object (block) + tlsf->front_bytes;
-  if (tlsf->is_annotated)
-    {
-      size_t usable = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
-      sli_annotate_hide (tlsf_block_object (block), usable);
-      sli_annotate_show (object, size);
-      sli_tlsf_gap_note (block, size);
-    }
-  if (tlsf->is_checked)
-    sli_tlsf_tail_note (tlsf, block, size);
-  if (tlsf->chain.is_traced)
-    sli_trace_alloc (SLICE_TRACE_TLSF, object, size);
-  return object;
-}
-
-/* Hides an object, shows the heap's words around it, and reports its end to
- * the hooks. */
-COLD static void
-annotate_in (const SliceTlsf *tlsf, TlsfBlock *block)
-{
-  if (tlsf->chain.is_traced)
-    sli_trace_free (SLICE_TRACE_TLSF,
-                    tlsf_block_object (block) + tlsf->front_bytes, 0);
-  if (!tlsf->is_annotated)
-    return;
-  size_t usable = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
-  char *start = tlsf_block_object (block);
-  sli_annotate_hide (start, usable);
-  sli_annotate_show (start, 2 * sizeof (TlsfBlock *));
-  sli_annotate_show (start + usable - sizeof (TlsfBlock *),
-                     sizeof (TlsfBlock *));
-}
+/* --- a free block under a tool ------------------------------------------- */
 
 /* Shows the heap's words in a block that becomes free. */
 static void
@@ -81,6 +40,7 @@ static inline size_t
 stride_of (size_t size)
 {
   size_t stride = align_up (size + BLOCK_HEAD_BYTES, TLSF_UNIT_BYTES);
+
   return stride < BLOCK_STRIDE_MIN ? BLOCK_STRIDE_MIN : stride;
 }
 
@@ -129,6 +89,7 @@ tlsf_block_use (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   size_t have = tlsf_block_stride (block);
   size_t before = block->stride_and_bits & BLOCK_BEFORE_FREE;
   size_t rest = have - stride;
+
   if (rest < BLOCK_STRIDE_MIN)
     {
       tlsf_block_mark_live (tlsf, block, have, before);
@@ -146,6 +107,7 @@ tlsf_block_cut (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   size_t have = tlsf_block_stride (block);
   size_t rest = have - stride;
+
   if (rest < BLOCK_STRIDE_MIN)
     {
       sli_tlsf_list_pop (tlsf, sli_tlsf_list_of (have), block);
@@ -182,6 +144,7 @@ static inline TlsfBlock *
 tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
 {
   TlsfBlock *block = sli_tlsf_find (tlsf, stride);
+
   if (UNLIKELY (block == NULL) && sli_tlsf_grow (tlsf, stride))
     block = sli_tlsf_find (tlsf, stride);
   if (UNLIKELY (block == NULL))
@@ -198,6 +161,9 @@ tlsf_block_obtain (SliceTlsf *tlsf, size_t stride)
 NOINLINE static void *
 alloc_any (SliceTlsf *tlsf, size_t size)
 {
+  size_t stride;
+  TlsfBlock *block;
+
   if (UNLIKELY (sli_tlsf_is_locked (tlsf)))
     return sli_tlsf_locked_alloc (tlsf, size);
   sli_tlsf_require (tlsf);
@@ -206,13 +172,13 @@ alloc_any (SliceTlsf *tlsf, size_t size)
       errno = ENOMEM;
       return NULL;
     }
-  size_t stride = stride_for (tlsf, size);
-  TlsfBlock *block = tlsf_block_obtain (tlsf, stride);
+  stride = stride_for (tlsf, size);
+  block = tlsf_block_obtain (tlsf, stride);
   if (block == NULL)
     return NULL;
   tlsf_block_cut (tlsf, block, stride);
   if (UNLIKELY (tlsf->quick_kind != ARENA_TLSF))
-    return annotate_out (tlsf, block, size + (size == 0));
+    return sli_tlsf_note_alloc (tlsf, block, size + (size == 0));
   return tlsf_block_object (block);
 }
 
@@ -221,17 +187,22 @@ alloc_any (SliceTlsf *tlsf, size_t size)
 void *
 slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
 {
+  size_t stride, have;
+  uint64_t map;
+  unsigned list;
+  TlsfBlock *block;
+
   if (UNLIKELY (tlsf->quick_kind != ARENA_TLSF)
       || size > TLSF_EXACT_BELOW - TLSF_UNIT_BYTES - BLOCK_HEAD_BYTES)
     return alloc_any (tlsf, size);
-  size_t stride = stride_of (size);
+  stride = stride_of (size);
   TLSF_STEP ();
-  uint64_t map = tlsf->maps[0] & ~UINT64_C (0) << (stride >> TLSF_UNIT_BITS);
+  map = tlsf->maps[0] & ~UINT64_C (0) << (stride >> TLSF_UNIT_BITS);
   if (map == 0)
     return alloc_any (tlsf, size);
-  unsigned list = (unsigned) __builtin_ctzll (map);
-  size_t have = (size_t) list << TLSF_UNIT_BITS;
-  TlsfBlock *block = tlsf->lists[list];
+  list = (unsigned) __builtin_ctzll (map);
+  have = (size_t) list << TLSF_UNIT_BITS;
+  block = tlsf->lists[list];
   TLSF_STEP ();
   TLSF_STEP ();
   if (UNLIKELY (block->stride_and_bits != (have | BLOCK_FREE)))
@@ -256,6 +227,7 @@ aligned_offset (const SliceTlsf *tlsf, const TlsfBlock *block,
 {
   uintptr_t object = (uintptr_t) tlsf_block_object (block) + tlsf->front_bytes;
   size_t offset = (alignment - (object & (alignment - 1))) & (alignment - 1);
+
   while (offset != 0 && offset < BLOCK_STRIDE_MIN)
     offset += alignment;
   return offset;
@@ -264,6 +236,9 @@ aligned_offset (const SliceTlsf *tlsf, const TlsfBlock *block,
 static void *
 alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 {
+  size_t stride, offset, have;
+  TlsfBlock *block;
+
   sli_require_power_of_two (alignment);
   if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
     return slice_tlsf_alloc (tlsf, size);
@@ -272,30 +247,31 @@ alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
       errno = ENOMEM;
       return NULL;
     }
-  size_t stride = stride_for (tlsf, size);
-  TlsfBlock *block
-      = tlsf_block_obtain (tlsf, stride + alignment + BLOCK_STRIDE_MIN);
+  stride = stride_for (tlsf, size);
+  block = tlsf_block_obtain (tlsf, stride + alignment + BLOCK_STRIDE_MIN);
   if (block == NULL)
     return NULL;
-  size_t offset = aligned_offset (tlsf, block, alignment);
-  size_t have = tlsf_block_stride (block);
+  offset = aligned_offset (tlsf, block, alignment);
+  have = tlsf_block_stride (block);
   sli_tlsf_remove (tlsf, block, have);
   if (offset > 0)
     {
       TlsfBlock *front = block;
+
       block = tlsf_block_at (front, offset);
       tlsf_block_set_stride (tlsf, block, have - offset);
       annotate_free (tlsf, front, offset);
       sli_tlsf_insert (tlsf, front, offset);
     }
   tlsf_block_use (tlsf, block, stride);
-  return annotate_out (tlsf, block, size + (size == 0));
+  return sli_tlsf_note_alloc (tlsf, block, size + (size == 0));
 }
 
 void *
 slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 {
   void *object = alloc_aligned (sli_tlsf_acquire (tlsf), alignment, size);
+
   sli_tlsf_release (tlsf);
   return object;
 }
@@ -312,17 +288,19 @@ tlsf_block_require (const SliceTlsf *tlsf, const void *object,
 {
   TlsfBlock *block = object_block ((const char *) object - front_bytes);
   size_t offset = (uintptr_t) block - tlsf->low;
+  size_t stride, after, tag;
+
   if (UNLIKELY (offset >= tlsf->span_bytes)
       || UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
     sli_tlsf_report_object (tlsf, object);
-  size_t stride = (block->stride_and_bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
+  stride = (block->stride_and_bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
   TLSF_STEP ();
   if (UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
       || UNLIKELY (stride - BLOCK_STRIDE_MIN
                    >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
     sli_tlsf_report_object (tlsf, object);
-  size_t after = tlsf_block_at (block, stride)->stride_and_bits;
-  size_t tag = (after & BLOCK_FREE) != 0 ? 0 : tlsf->tag;
+  after = tlsf_block_at (block, stride)->stride_and_bits;
+  tag = (after & BLOCK_FREE) != 0 ? 0 : tlsf->tag;
   TLSF_STEP ();
   if (UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE)) != 0))
     sli_tlsf_report_object (tlsf, object);
@@ -335,10 +313,12 @@ static TlsfBlock *
 tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
 {
   Region region;
+  TlsfBlock *block;
+
   sli_tlsf_require (tlsf);
   if (tlsf->is_checked && !sli_tlsf_region_of (tlsf, object, &region))
     sli_tlsf_report_object (tlsf, object);
-  TlsfBlock *block = tlsf_block_require (tlsf, object, tlsf->front_bytes);
+  block = tlsf_block_require (tlsf, object, tlsf->front_bytes);
   if (tlsf->is_checked && !sli_tlsf_tail_is_whole (tlsf, block))
     sli_tlsf_report_object (tlsf, object);
   return block;
@@ -361,6 +341,7 @@ static inline size_t
 stride_behind (const SliceTlsf *tlsf, TlsfBlock *after)
 {
   size_t bits = after->stride_and_bits;
+
   if ((bits & BLOCK_FREE) == 0)
     return 0;
   if (UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, after, bits ^ BLOCK_FREE)))
@@ -373,6 +354,7 @@ static inline TlsfBlock *
 tlsf_block_before (const SliceTlsf *tlsf, TlsfBlock *block)
 {
   TlsfBlock *before = *tlsf_block_before_word (block);
+
   TLSF_STEP ();
   if (UNLIKELY (!sli_tlsf_in_range (tlsf, before))
       || UNLIKELY (
@@ -387,6 +369,7 @@ COLD static void
 tlsf_block_ends_region (SliceTlsf *tlsf, TlsfBlock *block)
 {
   size_t stride = tlsf_block_stride (block);
+
   if (sli_tlsf_is_region (tlsf, block, stride))
     sli_tlsf_region_emptied (tlsf, block, stride);
 }
@@ -407,18 +390,23 @@ tlsf_block_free (SliceTlsf *tlsf, TlsfBlock *block)
   size_t stride = (bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
   TlsfBlock *after = tlsf_block_at (block, stride);
   size_t behind = stride_behind (tlsf, after);
+  bool stays;
+
   if (behind != 0)
     {
       sli_tlsf_remove (tlsf, after, behind);
       stride += behind;
     }
-  bool stays = false;
+  stays = false;
   if ((bits & BLOCK_BEFORE_FREE) != 0)
     {
+      TlsfBlock *before;
+      size_t more;
+
       /* This bit shows a second free of a block that was joined. */
       block->stride_and_bits = bits | BLOCK_FREE;
-      TlsfBlock *before = tlsf_block_before (tlsf, block);
-      size_t more = (size_t) ((char *) block - (char *) before);
+      before = tlsf_block_before (tlsf, block);
+      more = (size_t) ((char *) block - (char *) before);
       block = before;
       stride += more;
       stays = tlsf_block_stays (more, stride);
@@ -438,13 +426,15 @@ tlsf_block_free (SliceTlsf *tlsf, TlsfBlock *block)
 COLD static void
 free_any (SliceTlsf *tlsf, void *object)
 {
+  TlsfBlock *block;
+
   if (sli_tlsf_is_locked (tlsf))
     {
       sli_tlsf_locked_free (tlsf, object);
       return;
     }
-  TlsfBlock *block = tlsf_block_asked (tlsf, object);
-  annotate_in (tlsf, block);
+  block = tlsf_block_asked (tlsf, object);
+  sli_tlsf_note_free (tlsf, block);
   tlsf_block_free (tlsf, block);
 }
 
@@ -466,6 +456,7 @@ slice_tlsf_object_bytes_v1 (const SliceTlsf *shown, const void *object)
 {
   const SliceTlsf *tlsf = sli_tlsf_acquire (shown);
   size_t bytes = tlsf_block_usable (tlsf, tlsf_block_asked (tlsf, object));
+
   sli_tlsf_release (shown);
   return bytes;
 }
@@ -479,6 +470,7 @@ tlsf_block_shrink (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   TlsfBlock *after = tlsf_block_at (block, have);
   TlsfBlock *tail = tlsf_block_at (block, stride);
   size_t more = stride_behind (tlsf, after);
+
   if (more != 0)
     {
       sli_tlsf_move (tlsf, after, more, tail, rest + more);
@@ -500,9 +492,11 @@ tlsf_block_extend (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   size_t before = block->stride_and_bits & BLOCK_BEFORE_FREE;
   TlsfBlock *after = tlsf_block_at (block, have);
   size_t more = stride_behind (tlsf, after);
+  size_t rest;
+
   if (more == 0 || have + more < stride)
     return false;
-  size_t rest = have + more - stride;
+  rest = have + more - stride;
   if (rest >= BLOCK_STRIDE_MIN)
     {
       sli_tlsf_move (tlsf, after, more, tlsf_block_at (block, stride), rest);
@@ -518,6 +512,7 @@ static void *
 resize_move (SliceTlsf *tlsf, void *object, size_t kept, size_t size)
 {
   void *moved = slice_tlsf_alloc (tlsf, size);
+
   if (moved == NULL)
     return NULL;
   memcpy (moved, object, kept);
@@ -528,16 +523,19 @@ resize_move (SliceTlsf *tlsf, void *object, size_t kept, size_t size)
 static void *
 object_resize (SliceTlsf *tlsf, void *object, size_t size)
 {
+  TlsfBlock *block;
+  size_t stride, have, usable, kept;
+
   if (size_is_absurd (size))
     {
       errno = ENOMEM;
       return NULL;
     }
-  TlsfBlock *block = tlsf_block_asked (tlsf, object);
-  size_t stride = stride_for (tlsf, size);
-  size_t have = tlsf_block_stride (block);
-  size_t usable = tlsf_block_usable (tlsf, block);
-  size_t kept = usable < size ? usable : size;
+  block = tlsf_block_asked (tlsf, object);
+  stride = stride_for (tlsf, size);
+  have = tlsf_block_stride (block);
+  usable = tlsf_block_usable (tlsf, block);
+  kept = usable < size ? usable : size;
   /* Under a tool the object moves, as a tool knows no change in place. */
   if (tlsf->is_annotated)
     {
@@ -558,9 +556,11 @@ object_resize (SliceTlsf *tlsf, void *object, size_t size)
 void *
 slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
 {
+  void *resized;
+
   if (object == NULL)
     return slice_tlsf_alloc (tlsf, size);
-  void *resized = object_resize (sli_tlsf_acquire (tlsf), object, size);
+  resized = object_resize (sli_tlsf_acquire (tlsf), object, size);
   sli_tlsf_release (tlsf);
   return resized;
 }

@@ -227,6 +227,7 @@ sli_tlsf_in_range (const SliceTlsf *tlsf, const TlsfBlock *block)
   /* In units; an offset that is no multiple of one becomes too large. */
   size_t units = offset >> TLSF_UNIT_BITS
                  | offset << (SIZE_BITS - TLSF_UNIT_BITS);
+
   return units < tlsf->span_units;
 }
 
@@ -237,6 +238,7 @@ sli_tlsf_stride_is_sound (const SliceTlsf *tlsf, TlsfBlock *block,
                           size_t stride)
 {
   size_t space = tlsf->span_bytes - ((uintptr_t) block - tlsf->low);
+
   return (stride & (TLSF_UNIT_BYTES - 1)) == 0 && stride >= BLOCK_STRIDE_MIN
          && stride <= space
          && *(TlsfBlock **) ((uintptr_t) block + stride - sizeof (TlsfBlock *))
@@ -255,6 +257,7 @@ static inline unsigned
 sli_tlsf_list_of (size_t stride)
 {
   unsigned bits = sli_log2_floor (stride | (size_t) 1 << TLSF_ROW0_BITS);
+
   return ((bits - TLSF_ROW0_BITS) << TLSF_COLUMN_BITS)
          + (unsigned) (stride >> (bits - TLSF_COLUMN_BITS));
 }
@@ -266,6 +269,7 @@ sli_tlsf_list_for (size_t stride)
 {
   unsigned bits = sli_log2_floor (stride | (size_t) 1 << TLSF_ROW0_BITS);
   size_t round = ((size_t) 1 << (bits - TLSF_COLUMN_BITS)) - 1;
+
   return sli_tlsf_list_of (stride + round);
 }
 
@@ -285,6 +289,7 @@ sli_tlsf_next_of (const SliceTlsf *tlsf, const TlsfBlock *block)
   TlsfBlock *none = sli_tlsf_none (tlsf);
   /* No branch on the end of the list, as it would often be mispredicted. */
   TlsfBlock *safe = sli_tlsf_in_range (tlsf, next) ? next : none;
+
   if (UNLIKELY ((next != none)
                 & ((safe != next) | (safe->prev != block))))
     sli_tlsf_report_damaged (tlsf, block);
@@ -296,6 +301,7 @@ static inline TlsfBlock **
 sli_tlsf_link_to (SliceTlsf *tlsf, TlsfBlock *block, unsigned list)
 {
   TlsfBlock *prev = block->prev;
+
   if (prev != sli_tlsf_none (tlsf))
     {
       if (UNLIKELY (!sli_tlsf_in_range (tlsf, prev) || prev->next != block))
@@ -313,6 +319,7 @@ static inline void
 tlsf_block_mark_free (TlsfBlock *block, size_t stride)
 {
   TlsfBlock *after = tlsf_block_at (block, stride);
+
   block->stride_and_bits = stride | BLOCK_FREE;
   after->stride_and_bits |= BLOCK_BEFORE_FREE;
   *tlsf_block_before_word (after) = block;
@@ -322,6 +329,7 @@ static inline void
 sli_tlsf_list_push (SliceTlsf *tlsf, unsigned list, TlsfBlock *block)
 {
   TlsfBlock *next = tlsf->lists[list];
+
   TLSF_STEP ();
   block->next = next;
   next->prev = block;
@@ -335,6 +343,7 @@ static inline void
 sli_tlsf_insert_exact (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   unsigned list = (unsigned) (stride >> TLSF_UNIT_BITS) % TLSF_MAP_BITS;
+
   tlsf_block_mark_free (block, stride);
   tlsf->maps[0] |= UINT64_C (1) << list;
   sli_tlsf_list_push (tlsf, list, block);
@@ -345,6 +354,7 @@ sli_tlsf_insert_large (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   unsigned list = sli_tlsf_list_of (stride) % TLSF_N_LISTS_MAX;
   unsigned word = list / TLSF_MAP_BITS;
+
   tlsf_block_mark_free (block, stride);
   tlsf->maps[word] |= UINT64_C (1) << (list % TLSF_MAP_BITS);
   tlsf->map_map |= UINT32_C (1) << word;
@@ -367,6 +377,7 @@ sli_tlsf_list_pop (SliceTlsf *tlsf, unsigned list, const TlsfBlock *block)
   TlsfBlock *next = sli_tlsf_next_of (tlsf, block);
   uint64_t is_last = next == sli_tlsf_none (tlsf);
   uint64_t *map = &tlsf->maps[list / TLSF_MAP_BITS];
+
   tlsf->lists[list] = next;
   next->prev = sli_tlsf_none (tlsf);
   *map &= ~(is_last << (list % TLSF_MAP_BITS));
@@ -379,15 +390,18 @@ static inline void
 sli_tlsf_remove (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 {
   TlsfBlock *prev = block->prev;
+  unsigned list;
+
   TLSF_STEP ();
   if (prev != sli_tlsf_none (tlsf))
     {
       TlsfBlock *next = sli_tlsf_next_of (tlsf, block);
+
       *sli_tlsf_link_to (tlsf, block, 0) = next;
       next->prev = prev;
       return;
     }
-  unsigned list = sli_tlsf_list_of (stride);
+  list = sli_tlsf_list_of (stride);
   sli_tlsf_link_to (tlsf, block, list);
   sli_tlsf_list_pop (tlsf, list, block);
 }
@@ -399,15 +413,17 @@ sli_tlsf_move (SliceTlsf *tlsf, TlsfBlock *old, size_t old_stride,
                TlsfBlock *block, size_t stride)
 {
   unsigned list = sli_tlsf_list_of (stride);
+  TlsfBlock *next, *prev, **link;
+
   if (sli_tlsf_list_of (old_stride) != list)
     {
       sli_tlsf_remove (tlsf, old, old_stride);
       sli_tlsf_insert (tlsf, block, stride);
       return;
     }
-  TlsfBlock *next = sli_tlsf_next_of (tlsf, old);
-  TlsfBlock *prev = old->prev;
-  TlsfBlock **link = sli_tlsf_link_to (tlsf, old, list);
+  next = sli_tlsf_next_of (tlsf, old);
+  prev = old->prev;
+  link = sli_tlsf_link_to (tlsf, old, list);
   TLSF_STEP ();
   tlsf_block_mark_free (block, stride);
   block->next = next;
@@ -420,15 +436,20 @@ sli_tlsf_move (SliceTlsf *tlsf, TlsfBlock *old, size_t old_stride,
 static inline unsigned
 sli_tlsf_list_next (const SliceTlsf *tlsf, unsigned list)
 {
+  unsigned word;
+  uint64_t map;
+
   if (UNLIKELY (list >= tlsf->n_lists))
     return TLSF_N_LISTS_MAX;
-  unsigned word = list / TLSF_MAP_BITS;
+  word = list / TLSF_MAP_BITS;
   TLSF_STEP ();
-  uint64_t map = tlsf->maps[word] & ~UINT64_C (0) << (list % TLSF_MAP_BITS);
+  map = tlsf->maps[word] & ~UINT64_C (0) << (list % TLSF_MAP_BITS);
   if (map == 0)
     {
+      uint32_t words;
+
       TLSF_STEP ();
-      uint32_t words = tlsf->map_map & ~UINT32_C (1) << word;
+      words = tlsf->map_map & ~UINT32_C (1) << word;
       if (words == 0)
         return TLSF_N_LISTS_MAX;
       word = (unsigned) __builtin_ctz (words);
@@ -445,17 +466,20 @@ static inline TlsfBlock *
 sli_tlsf_find (const SliceTlsf *tlsf, size_t stride)
 {
   unsigned list = sli_tlsf_list_next (tlsf, sli_tlsf_list_for (stride));
+  TlsfBlock *block;
+  size_t have;
+
   if (UNLIKELY (list == TLSF_N_LISTS_MAX))
     {
       list = sli_tlsf_list_of (stride);
       if (list >= tlsf->n_lists)
         return NULL;
     }
-  TlsfBlock *block = tlsf->lists[list];
+  block = tlsf->lists[list];
   TLSF_STEP ();
   if (block == sli_tlsf_none (tlsf))
     return NULL;
-  size_t have = block->stride_and_bits ^ BLOCK_FREE;
+  have = block->stride_and_bits ^ BLOCK_FREE;
   if (UNLIKELY (!sli_tlsf_stride_is_sound (tlsf, block, have)
                 || block->prev != sli_tlsf_none (tlsf)))
     sli_tlsf_report_damaged (tlsf, block);
@@ -541,6 +565,11 @@ _Noreturn void sli_tlsf_report_object (const SliceTlsf *tlsf,
 
 /* --- tlsf-tail.c: checked heaps, and heaps under a tool ------------------ */
 
+/* Make a new object known to the tool and the hooks, and return it; hide one
+ * that is freed. */
+char *sli_tlsf_note_alloc (const SliceTlsf *tlsf, TlsfBlock *block,
+                           size_t size);
+void sli_tlsf_note_free (const SliceTlsf *tlsf, TlsfBlock *block);
 /* Writes the tail of a live block, with the size of its object. */
 void sli_tlsf_tail_note (const SliceTlsf *tlsf, TlsfBlock *block, size_t size);
 /* Returns true if the end of a live block is intact; its header is sound. */
