@@ -62,6 +62,8 @@ EXTRA_DIST += \
 	%D%/predicted/anagrams.txt \
 	%D%/predicted/byacc.txt \
 	%D%/predicted/cjson.txt \
+	%D%/predicted/cmark.txt \
+	%D%/predicted/ctags.txt \
 	%D%/predicted/ed.txt \
 	%D%/predicted/events.txt \
 	%D%/predicted/formulas.txt \
@@ -70,6 +72,7 @@ EXTRA_DIST += \
 	%D%/predicted/jansson.txt \
 	%D%/predicted/jq.txt \
 	%D%/predicted/json-c.txt \
+	%D%/predicted/jsoncpp.txt \
 	%D%/predicted/libconfig.txt \
 	%D%/predicted/lisp.txt \
 	%D%/predicted/lru.txt \
@@ -91,6 +94,8 @@ EXTRA_DIST += \
 	%D%/programs/anagrams.c \
 	%D%/programs/byacc.sh \
 	%D%/programs/cjson.c \
+	%D%/programs/cmark.sh \
+	%D%/programs/ctags.sh \
 	%D%/programs/ed.sh \
 	%D%/programs/events.c \
 	%D%/programs/fastjson.c \
@@ -103,6 +108,8 @@ EXTRA_DIST += \
 	%D%/programs/jq.sh \
 	%D%/programs/json-c.c \
 	%D%/programs/json-c.sh \
+	%D%/programs/jsoncpp.cc \
+	%D%/programs/jsoncpp.sh \
 	%D%/programs/libconfig.c \
 	%D%/programs/libconfig.sh \
 	%D%/programs/lisp.c \

@@ -17,6 +17,7 @@
 #   sources           the files to compile, in the unpacked package, where
 #                     programs/NAME.c is copied if there is one
 #   flags             of the compiler
+#   libraries         that it is linked with, if there are any
 #   arguments         of the program; its standard input is the file "input"
 #                     if there is one
 #
@@ -42,7 +43,7 @@ options=$(sed -n "s/^$name\( \|\$\)//p" "$here/list")
 grep -q "^$name\( \|\$\)" "$here/list" \
   || test "$stage" = sites || { echo "$name: not in the list"; exit 2; }
 
-package= version= flags= arguments=
+package= version= flags= arguments= libraries=
 prepare () { :; }
 input () { :; }
 sources=$(cd "$here/programs" && ls "$name".c "$name".cc 2> /dev/null)
@@ -91,7 +92,7 @@ compile ()
     objects="$objects $object"
   done
   $compiler -Wl,--build-id $objects -o "$work/$output" "$@" -lpthread -ldl \
-    -lm || exit 1
+    -lm $libraries || exit 1
 }
 
 # The command that runs a program, for the shell.
