@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	%D%/changes/anagrams.diff \
 	%D%/changes/byacc.diff \
 	%D%/changes/cjson.diff \
+	%D%/changes/cmark.diff \
 	%D%/changes/ed.diff \
 	%D%/changes/events.diff \
 	%D%/changes/formulas.diff \
@@ -15,6 +16,7 @@ EXTRA_DIST += \
 	%D%/changes/huffman.diff \
 	%D%/changes/jansson.diff \
 	%D%/changes/json-c.diff \
+	%D%/changes/jsoncpp.diff \
 	%D%/changes/libconfig.diff \
 	%D%/changes/lisp.diff \
 	%D%/changes/lru.diff \
@@ -35,6 +37,7 @@ EXTRA_DIST += \
 	%D%/measured/anagrams.txt \
 	%D%/measured/byacc.txt \
 	%D%/measured/cjson.txt \
+	%D%/measured/cmark.txt \
 	%D%/measured/ed.txt \
 	%D%/measured/events.txt \
 	%D%/measured/formulas.txt \
@@ -42,6 +45,7 @@ EXTRA_DIST += \
 	%D%/measured/huffman.txt \
 	%D%/measured/jansson.txt \
 	%D%/measured/json-c.txt \
+	%D%/measured/jsoncpp.txt \
 	%D%/measured/libconfig.txt \
 	%D%/measured/lisp.txt \
 	%D%/measured/lru.txt \
