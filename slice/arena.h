@@ -19,7 +19,10 @@
  *
  * Objects of linear and stack arenas are aligned as slices are: to the
  * largest power of two, at most 16, that divides their size rounded up to a
- * multiple of 8.  The _aligned functions align to more.
+ * multiple of 8.  The _aligned functions align to more: to any power of two
+ * up to SLICE_ARENA_ALIGNMENT_MAX, a page of 4096 bytes; another alignment is
+ * misuse (300).  The objects of a pool are aligned as its options say, up to
+ * the same limit.  Only slice_tlsf_alloc_aligned() takes larger alignments.
  *
  * If there is no memory, a function that allocates returns NULL or false with
  * errno ENOMEM, and the arena is unchanged.  Misuse ends the program with one
@@ -61,7 +64,8 @@ SLICE_BEGIN_DECLS
 # define SLICE_ARENA_ALWAYS_V1 SLICE_ATTR_ALWAYS_INLINE
 #endif
 
-/** The largest alignment that the _aligned functions take: a page. */
+/** The largest alignment that the _aligned functions take, those of TLSF heaps
+ * excepted: a page. */
 #define SLICE_ARENA_ALIGNMENT_MAX 4096
 
 /** How an arena behaves, ored together. */
@@ -126,8 +130,8 @@ typedef struct
 /** What a reset keeps for the next use. */
 typedef enum
 {
-  SLICE_KEEP_NONE = 0,   /**< nothing (the block behind the control block
-                              always stays) */
+  SLICE_KEEP_NONE = 0,   /**< nothing, and no table of blocks (the block
+                              behind the control block always stays) */
   SLICE_KEEP_FIRST,      /**< the block that was allocated first */
   SLICE_KEEP_LARGEST,    /**< the largest block */
   SLICE_KEEP_ALL         /**< all, except blocks of single objects above

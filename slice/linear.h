@@ -239,8 +239,9 @@ SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
  */
 SLICE_API void slice_linear_rollback (SliceLinear *linear, SliceMark mark);
 
-/** Returns the spare blocks that rollbacks have left to the source.
- * @return  bytes returned */
+/** Returns the spare blocks that rollbacks have left to the source, and shrinks
+ * the table of blocks.
+ * @return  bytes returned, by which SliceArenaStats.held_bytes falls */
 SLICE_API size_t slice_linear_trim (SliceLinear *linear);
 
 /** Adds a function, `cleanup (data)`, that runs before the present objects are

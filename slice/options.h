@@ -95,12 +95,12 @@ typedef enum
 
 /** Sets an option.
  *
- * Too late is also what follows a call that might have allocated the first
- * block, if it did not: slice_alloc() of 0 bytes, slice_free1() and its like
- * of NULL, slice_free_bulk() of no blocks, ralloc_track_roots(),
- * ralloc_report_at_exit(), a node or an arena for which there was no memory.
- * It is not too late after functions that only set, ask or trim, after an
- * arena that was refused for its options, and after slice_tlsf_new_fixed().
+ * Some calls make it too late although they allocate nothing: slice_alloc() of
+ * 0 bytes; slice_free1() and the other functions that free a block, if the
+ * block is NULL; slice_free_bulk() of no blocks; ralloc_track_roots() and
+ * ralloc_report_at_exit(); and a call that finds no memory for a node or an
+ * arena.  It is not too late after functions that only set, ask or trim, after
+ * an arena that was refused for its options, and after slice_tlsf_new_fixed().
  * What such a call has made stays as it is; an option that is set then holds
  * for all that is made later.
  *

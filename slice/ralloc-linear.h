@@ -81,8 +81,9 @@ SLICE_API void *ralloc_parent_of_linear_context (const RallocLinear *linear);
  * An object that does not fit and is larger than a quarter of the next buffer
  * gets a buffer of its own, and the current one stays.
  *
- * Errors: not a linear context (206).  NULL is error 210 in the modes and under
- *   tools; without a mode, where the context is read unexamined, it crashes.
+ * Errors: not a linear context (206).  NULL is error 210 in the modes, under
+ *   tools, and if this is the process's first call for contexts.  Otherwise
+ *   the context is read unexamined, and the call crashes.
  * Threads: tree.  Cost: 18 instructions while the buffer lasts.
  * Source: Mesa linear_alloc_child().
  */

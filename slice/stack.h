@@ -113,7 +113,8 @@ SLICE_API void *slice_stack_resize (SliceStack *stack, void *object,
 /** Releases everything. */
 SLICE_API void slice_stack_reset (SliceStack *stack, SliceKeep keep);
 
-/** Returns the spare block to the source.  @return  bytes returned */
+/** Returns the spare block to the source, and shrinks the table of blocks.
+ * @return  bytes returned, by which SliceArenaStats.held_bytes falls */
 SLICE_API size_t slice_stack_trim (SliceStack *stack);
 
 /** Returns true if the stack has no object. */

@@ -180,7 +180,8 @@ slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
  * regions. */
 SLICE_API void slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep);
 
-/** Returns regions without a live object.  @return  their bytes */
+/** Returns regions without a live object, and shrinks the table of regions.
+ * @return  bytes returned, by which the heap's held_bytes fall */
 SLICE_API size_t slice_tlsf_trim (SliceTlsf *tlsf);
 
 /** Statistics of a heap, and the fragmentation of its free memory. */

@@ -1455,6 +1455,124 @@ test_large_shrinks (void)
   slice_linear_destroy (linear);
 }
 
+/* An arena of many small blocks. */
+static const SliceArenaOptions many_blocks
+    = { .first_bytes = 64, .cap_bytes = 256 };
+
+/* A reset that keeps nothing, and a trim, return the tables as well: the arena
+ * then holds what a new one does. */
+static void
+test_tables_linear (void)
+{
+  SliceLinear *linear = slice_linear_new (&many_blocks);
+  SliceArenaStats fresh;
+  SliceArenaStats stats;
+  slice_linear_get_stats (linear, &fresh);
+  for (int i = 0; i < 5000; i++)
+    slice_linear_alloc (linear, 200);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.control_bytes, >, fresh.control_bytes + 10000);
+  slice_linear_reset (linear, SLICE_KEEP_NONE);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.control_bytes, ==, fresh.control_bytes);
+  g_assert_cmpuint (stats.held_bytes, ==, fresh.held_bytes);
+
+  SliceMark mark = slice_linear_mark (linear);
+  for (int i = 0; i < 5000; i++)
+    slice_linear_alloc (linear, 200);
+  slice_linear_rollback (linear, mark);
+  slice_linear_get_stats (linear, &stats);
+  size_t held = stats.held_bytes;
+  size_t n = slice_linear_trim (linear);
+  slice_linear_get_stats (linear, &stats);
+  g_assert_cmpuint (stats.held_bytes, ==, held - n);
+  g_assert_cmpuint (stats.control_bytes, <, fresh.control_bytes + 200);
+  slice_linear_destroy (linear);
+}
+
+static void
+test_tables_stack (void)
+{
+  SliceStack *stack = slice_stack_new (&many_blocks);
+  SliceArenaStats fresh;
+  SliceArenaStats stats;
+  slice_stack_get_stats (stack, &fresh);
+  for (int i = 0; i < 5000; i++)
+    slice_stack_alloc (stack, 200);
+  slice_stack_reset (stack, SLICE_KEEP_NONE);
+  slice_stack_get_stats (stack, &stats);
+  g_assert_cmpuint (stats.control_bytes, ==, fresh.control_bytes);
+  g_assert_cmpuint (stats.held_bytes, ==, fresh.held_bytes);
+  slice_stack_destroy (stack);
+}
+
+static void
+check_tables_pool (unsigned flags)
+{
+  SlicePoolOptions options = { .object_bytes = 200, .arena = many_blocks };
+  options.arena.flags = flags;
+  SlicePool *pool = slice_pool_new (&options);
+  static void *objects[5000];
+  SliceArenaStats stats;
+  for (int trims = 0; trims < 2; trims++)
+    {
+      for (int i = 0; i < 5000; i++)
+        objects[i] = slice_pool_alloc (pool);
+      slice_pool_get_stats (pool, &stats);
+      size_t held = stats.held_bytes;
+      g_assert_cmpuint (stats.control_bytes, >, 20000);
+      if (trims)
+        {
+          slice_pool_free_bulk (pool, 4999, objects + 1);
+          slice_pool_get_stats (pool, &stats);
+          held = stats.held_bytes - slice_pool_trim (pool);
+        }
+      else
+        slice_pool_reset (pool, SLICE_KEEP_NONE);
+      slice_pool_get_stats (pool, &stats);
+      g_assert_cmpuint (stats.control_bytes, <, 10000);
+      g_assert_true (!trims || stats.held_bytes == held);
+    }
+  slice_pool_destroy (pool);
+}
+
+static void
+test_tables_pool (void)
+{
+  check_tables_pool (0);
+  check_tables_pool (SLICE_ARENA_CHECKED);
+}
+
+static void
+test_tables_tlsf (void)
+{
+  SliceArenaOptions options = { .first_bytes = 4096, .cap_bytes = 4096 };
+  SliceTlsf *tlsf = slice_tlsf_new (&options);
+  static void *objects[1000];
+  SliceTlsfStats stats;
+  slice_tlsf_get_stats (tlsf, &stats);
+  size_t control = stats.arena.control_bytes;
+  for (int trims = 0; trims < 2; trims++)
+    {
+      for (int i = 0; i < 1000; i++)
+        objects[i] = slice_tlsf_alloc (tlsf, 3000);
+      if (trims)
+        {
+          for (int i = 0; i < 1000; i++)
+            slice_tlsf_free (tlsf, objects[i]);
+          slice_tlsf_get_stats (tlsf, &stats);
+          size_t held = stats.arena.held_bytes - slice_tlsf_trim (tlsf);
+          slice_tlsf_get_stats (tlsf, &stats);
+          g_assert_cmpuint (stats.arena.held_bytes, ==, held);
+        }
+      else
+        slice_tlsf_reset (tlsf, SLICE_KEEP_NONE);
+      slice_tlsf_get_stats (tlsf, &stats);
+      g_assert_cmpuint (stats.arena.control_bytes, <=, control);
+    }
+  slice_tlsf_destroy (tlsf);
+}
+
 /* What grows within its rounding is copied as well if it is older than the
  * newest mark. */
 static void
@@ -1484,6 +1602,10 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/linear/all-alike", test_all_alike);
   g_test_add_func ("/slice/linear/large-shrinks", test_large_shrinks);
+  g_test_add_func ("/slice/linear/tables/linear", test_tables_linear);
+  g_test_add_func ("/slice/linear/tables/stack", test_tables_stack);
+  g_test_add_func ("/slice/linear/tables/pool", test_tables_pool);
+  g_test_add_func ("/slice/linear/tables/tlsf", test_tables_tlsf);
   g_test_add_func ("/slice/linear/grows-after-mark", test_grows_after_mark);
   g_test_add_func ("/slice/linear/alignment", test_alignment);
   g_test_add_func ("/slice/linear/size-zero", test_size_zero);

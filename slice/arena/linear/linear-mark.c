@@ -268,15 +268,17 @@ linear_is_fresh (const SliceLinear *linear)
 size_t
 slice_linear_trim (SliceLinear *linear)
 {
+  BlockChain *chain = &linear->bump.chain;
   size_t before;
 
   linear_checked (linear);
-  before = linear->bump.chain.held_bytes;
+  before = chain->held_bytes + chain->beside_bytes;
   if (linear_is_fresh (linear))
     {
-      sli_chain_reset (&linear->bump.chain, SLICE_KEEP_NONE);
+      sli_chain_reset (chain, SLICE_KEEP_NONE);
       linear_start_over (linear);
     }
-  sli_chain_trim (&linear->bump.chain, 0);
-  return before - linear->bump.chain.held_bytes;
+  sli_chain_trim (chain, 0);
+  sli_chain_trim_table (chain);
+  return before - chain->held_bytes - chain->beside_bytes;
 }

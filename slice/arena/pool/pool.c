@@ -458,6 +458,13 @@ pool_return_spare (SlicePool *pool, uint32_t n_keep)
 }
 
 static void
+pool_trim_tables (SlicePool *pool)
+{
+  sli_chain_trim_table (&pool->chain);
+  sli_pool_tracks_trim (pool);
+}
+
+static void
 pool_reset (SlicePool *pool, SliceKeep keep)
 {
   uint32_t n_keep;
@@ -468,8 +475,10 @@ pool_reset (SlicePool *pool, SliceKeep keep)
   pool_return_spare (pool, n_keep);
   pool->keeps_blocks = false;
   sli_pool_start_over (pool);
-  if (keep == SLICE_KEEP_NONE)
-    sli_pool_plain_fini (pool);
+  if (keep != SLICE_KEEP_NONE)
+    return;
+  sli_pool_plain_fini (pool);
+  pool_trim_tables (pool);
 }
 
 void
@@ -507,6 +516,7 @@ pool_trim (SlicePool *pool)
     }
   else
     pool_reset (pool, SLICE_KEEP_NONE);
+  pool_trim_tables (pool);
   after = pool_held (pool);
   assert_here (after <= before);
   return before > after ? before - after : 0;

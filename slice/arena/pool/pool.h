@@ -414,6 +414,8 @@ void sli_pool_track_free (SlicePool *pool, void *object);
 
 /* Reserves space for n_tracks in all; false: no memory. */
 bool sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks);
+/* Shrinks the table of tracks to what it needs, and removes the map. */
+void sli_pool_tracks_trim (SlicePool *pool);
 /* Makes a track for a block that has none; false with errno ENOMEM. */
 bool sli_pool_track_block (SlicePool *pool, Block block);
 /* Removes the track of a block that is about to be returned. */

@@ -82,8 +82,7 @@ table_reserve (BlockChain *chain)
   return true;
 }
 
-/* A call that fails leaves the table as large as it was, if there is memory for
- * that. */
+/* Makes the table smaller, if there is memory for that. */
 COLD static void
 table_shrink (BlockChain *chain, uint32_t capacity)
 {
@@ -101,6 +100,18 @@ table_shrink (BlockChain *chain, uint32_t capacity)
   slice_free1 (old_bytes, chain->table);
   chain->table = table;
   chain->capacity = capacity;
+}
+
+size_t
+sli_chain_trim_table (BlockChain *chain)
+{
+  size_t before = chain->beside_bytes;
+  uint32_t n = chain->n_blocks > 0 ? TABLE_CAPACITY_MIN : 0;
+
+  while (n < chain->n_blocks)
+    n *= 2;
+  table_shrink (chain, n);
+  return before - chain->beside_bytes;
 }
 
 /* Puts a block into use: behind the used blocks, before the spare ones.  The
@@ -210,7 +221,8 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
   return true;
 }
 
-/* capacity  of the table before the call */
+/* A call that fails leaves the table as large as it was before the call:
+ * capacity. */
 COLD static bool
 no_memory (BlockChain *chain, uint32_t capacity)
 {
@@ -514,7 +526,10 @@ void
 sli_chain_reset (BlockChain *chain, SliceKeep keep)
 {
   if (keep == SLICE_KEEP_NONE)
-    chain_free_all (chain);
+    {
+      chain_free_all (chain);
+      sli_chain_trim_table (chain);
+    }
   else
     sli_chain_trim (chain, sli_chain_empty (chain, keep));
   if (keep == SLICE_KEEP_ALL && chain->keeps_dedicated)

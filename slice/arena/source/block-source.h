@@ -174,6 +174,9 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
  * it, they stay. */
 void sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to);
 
+/* Shrinks the table of blocks to what it needs; returns the bytes. */
+size_t sli_chain_trim_table (BlockChain *chain);
+
 /* Empties the chain and trims it. */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
 

@@ -457,8 +457,11 @@ slice_stack_reset (SliceStack *stack, SliceKeep keep)
 size_t
 slice_stack_trim (SliceStack *stack)
 {
+  size_t bytes;
+
   sli_stack_require (stack);
-  return sli_chain_trim (&stack->bump.chain, 0);
+  bytes = sli_chain_trim (&stack->bump.chain, 0);
+  return bytes + sli_chain_trim_table (&stack->bump.chain);
 }
 
 /* Blocks may be in use though none has an object. */

@@ -218,6 +218,8 @@ tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
     }
   n_keep = sli_chain_empty (&tlsf->chain, keep);
   sli_chain_trim (&tlsf->chain, n_keep);
+  if (keep == SLICE_KEEP_NONE)
+    sli_chain_trim_table (&tlsf->chain);
   tlsf->n_empty = 0;
   while (tlsf->chain.n_used < tlsf->chain.n_blocks)
     sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN);

@@ -211,7 +211,8 @@ tlsf_trim (SliceTlsf *tlsf)
       sli_chain_drop (&tlsf->chain, i - 1);
       tlsf->n_empty--;
     }
-  return before - tlsf->chain.held_bytes;
+  return before - tlsf->chain.held_bytes
+         + sli_chain_trim_table (&tlsf->chain);
 }
 
 size_t
