@@ -93,6 +93,7 @@ EXTRA_DIST += \
 	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
+	%D%/predicted/xml2.txt \
 	%D%/predicted/yajl.txt \
 	%D%/predicted/yaml.txt \
 	%D%/programs/anagrams.c \
@@ -136,6 +137,8 @@ EXTRA_DIST += \
 	%D%/programs/tinyxml.sh \
 	%D%/programs/tokens.c \
 	%D%/programs/tree.sh \
+	%D%/programs/xml2.c \
+	%D%/programs/xml2.sh \
 	%D%/programs/yajl.c \
 	%D%/programs/yajl.sh \
 	%D%/programs/yaml.c \
