@@ -55,22 +55,42 @@ alone_bytes (size_t size)
   return sli_context_linear_memory_bytes (sizeof (LinearBuffer) + size);
 }
 
-/* The room of an object.  One of no bytes gets that of one byte: without it the
- * next object would have its address, and realloc could not tell them apart. */
+/* The bytes that an object takes.  One of no bytes takes those of one byte:
+ * otherwise the next object would have its address, and realloc could not tell
+ * them apart. */
 static inline size_t
 object_bytes (size_t size)
 {
   return linear_round (size + (size == 0));
 }
 
+/* Allocates an object of `rounded' bytes for which the current buffer has no
+ * space: in the next buffer; or in a buffer of its own, if it is large or there
+ * is no memory for the next one. */
+CONTEXT_TEXT static NOINLINE void *
+object_in_new_buffer (LinearPrefix *prefix, void *linear, size_t rounded)
+{
+  size_t bytes = next_buffer_bytes (prefix);
+  bool is_alone = rounded > bytes / LINEAR_OVERSIZE_PART;
+  LinearBuffer *buffer
+      = is_alone ? NULL : buffer_new (prefix, linear, bytes);
+
+  if (buffer == NULL)
+    {
+      buffer = buffer_new (prefix, linear, alone_bytes (rounded));
+      return buffer != NULL ? buffer + 1 : NULL;
+    }
+  prefix->last = (char *) (buffer + 1);
+  prefix->at = prefix->last + rounded;
+  prefix->end = (char *) buffer + bytes;
+  return buffer + 1;
+}
+
 CONTEXT_TEXT static COLD void *
 object_slow (void *linear, size_t size, const char *operation)
 {
   LinearPrefix *prefix;
-  LinearBuffer *buffer;
   size_t rounded;
-  size_t bytes;
-  bool is_alone;
 
   if (size > (size_t) PTRDIFF_MAX / 2)
     {
@@ -92,26 +112,7 @@ object_slow (void *linear, size_t size, const char *operation)
       prefix->at += rounded;
       return prefix->last;
     }
-  bytes = next_buffer_bytes (prefix);
-  is_alone = rounded > bytes / LINEAR_OVERSIZE_PART;
-  if (is_alone)
-    bytes = alone_bytes (rounded);
-  buffer = buffer_new (prefix, linear, bytes);
-  if (UNLIKELY (buffer == NULL) && !is_alone)
-    {
-      is_alone = true;
-      bytes = alone_bytes (rounded);
-      buffer = buffer_new (prefix, linear, bytes);
-    }
-  if (buffer == NULL)
-    return NULL;
-  if (!is_alone)
-    {
-      prefix->last = (char *) (buffer + 1);
-      prefix->at = prefix->last + rounded;
-      prefix->end = (char *) buffer + bytes;
-    }
-  return buffer + 1;
+  return object_in_new_buffer (prefix, linear, rounded);
 }
 
 static ALWAYS_INLINE void *

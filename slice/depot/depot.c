@@ -202,34 +202,40 @@ magazine_is_for_slabs (const Magazine *magazine, bool *is_remote)
   return *is_remote || sli_depot_is_shuffled (magazine);
 }
 
+/* Removes a magazine that is not to stay: the one that was pushed, or an old
+ * one; else NULL. */
+COMMON_TEXT static Magazine *
+stack_pop_spare (DepotStack *stack, Magazine *pushed, bool is_for_slabs,
+                 uint64_t n_max)
+{
+  assert_held (&stack->lock);
+  if (!is_for_slabs && !stack_is_over (stack, pushed->class_index, n_max))
+    return sli_stack_pop_older (
+        stack, pushed->pushed_msec,
+        (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
+  /* Its chunks and slabs are in the cache, those of an older one are not. */
+  stack_remove (stack, pushed);
+  stack->n_trimmed++;
+  return pushed;
+}
+
 COMMON_TEXT void
 sli_depot_push (Magazine *magazine, unsigned n_wanted,
                 DepotExchange *exchange)
 {
   unsigned class_index = magazine->class_index;
   DepotStack *stack = stack_own (class_index);
-  uint64_t n_max = class_chunks_max (class_index), now_msec;
+  uint64_t n_max = class_chunks_max (class_index);
   bool is_for_slabs = magazine_is_for_slabs (magazine, &exchange->is_remote);
 
   if (UNLIKELY (LOAD (&stack->feeds_others)) && !is_for_slabs
       && !sli_annotate_is_on ())
     magazine_own_lines (magazine);
   exchange->contended = stack_lock (stack);
-  now_msec = sli_os_clock_msec ();
-  magazine->pushed_msec = now_msec; /* under the lock, for D2 */
+  magazine->pushed_msec = sli_os_clock_msec (); /* under the lock, for D2 */
   stack_insert (stack, magazine);
   stack->n_pushes++;
-  if (is_for_slabs || stack_is_over (stack, class_index, n_max))
-    {
-      /* Spare this magazine: its chunks and slabs are in the cache. */
-      exchange->spare = magazine;
-      stack_remove (stack, exchange->spare);
-      stack->n_trimmed++;
-    }
-  else
-    exchange->spare = sli_stack_pop_older (
-        stack, now_msec,
-        (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
+  exchange->spare = stack_pop_spare (stack, magazine, is_for_slabs, n_max);
   exchange->empty = sli_stack_pop_empty (stack, n_wanted);
   assert_here (exchange->spare == NULL
                || link_is_alone (&exchange->spare->link));
