@@ -104,6 +104,7 @@ endif
 	%D%/trace/profile/profile-parts.h \
 	%D%/trace/profile/profile-pictures.c \
 	%D%/trace/profile/profile-reading.c \
+	%D%/trace/profile/profile-sampled.c \
 	%D%/trace/replay/replay-backends.c \
 	%D%/trace/replay/replay.c \
 	%D%/trace/replay/replay.h \
@@ -162,7 +163,7 @@ nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 # The report's HTML and CSS, in the program.
 trace_page = %D%/trace/report/page.html %D%/trace/report/page.css \
 	%D%/trace/report/shapes.html %D%/trace/report/shares.html \
-	%D%/trace/report/site.html
+	%D%/trace/report/sampled.html %D%/trace/report/site.html
 EXTRA_DIST += %D%/trace/report/embed.awk $(trace_page)
 CLEANFILES += %D%/trace/report/page-files.c
 %D%/trace/report/page-files.c: %D%/trace/report/embed.awk $(trace_page)

@@ -47,7 +47,7 @@ is_readable (const char *path)
 {
   char error[512];
   TraceEvent event;
-  TraceReader *reader = sli_trace_open (path, error);
+  TraceReader *reader = sli_trace_open_any (path, error);
   if (reader == NULL)
     return false;
   for (int pass = 0; pass < 2; pass++)
@@ -63,14 +63,18 @@ is_readable (const char *path)
 static void
 profile_write (const char *path)
 {
-  static const ProfileOptions options = { .n_hot = 4, .chosen_time = -1 };
+  static const ProfileOptions options
+      = { .n_hot = 4, .chosen_time = -1, .takes_sampled = true };
   static FILE *null;
   if (null == NULL)
     null = fopen ("/dev/null", "we");
   Profile *profile = sli_profile_new (path, &options);
   sli_profile_write (profile, null, NULL);
-  ReplayFile operations = sli_replay_write (profile, &options);
-  sli_replay_file_close (&operations);
+  if (profile->sample_bytes == 0)
+    {
+      ReplayFile operations = sli_replay_write (profile, &options);
+      sli_replay_file_close (&operations);
+    }
   sli_profile_free (profile);
 }
 

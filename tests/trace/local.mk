@@ -43,7 +43,7 @@ needs_%C%_test_limits = %D%/json-get
 needs_%C%_test_options = %D%/json-get
 needs_%C%_test_pins = %D%/check-schema %D%/json-get
 needs_%C%_test_record = %D%/json-get
-needs_%C%_test_sample = %D%/json-get
+needs_%C%_test_sample = %D%/check-schema %D%/json-get
 needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
 EXTRA_DIST += \
 	$(trace_scripts) \
@@ -114,7 +114,9 @@ fuzz-trace fuzz-json: all
 	@$(CC) -O1 -I. -I$(srcdir) $(srcdir)/%D%/clients/ends.c \
 	  -o %D%/fuzz-ends && for n in 1 2; do \
 	  slice/tools/slice-trace record -q -o fuzz-corpus/trace/seed-$$n \
-	    %D%/fuzz-ends status; done; :
+	    %D%/fuzz-ends status; done; \
+	  slice/tools/slice-trace record -q --sample 64 -o \
+	    fuzz-corpus/trace/seed-sampled %D%/fuzz-ends status; :
 	@{ printf '{"patterns":'; \
 	  slice/tools/slice-trace patterns fuzz-corpus/trace/seed-1; \
 	  printf ',"replay":'; slice/tools/slice-trace replay --repeats 1 \

@@ -200,8 +200,170 @@ else
   skip entries "no C++ compiler"
 fi
 
-# --- what needs every event refuses, with one line ---
+# --- estimates, against the exact numbers and the errors that theory has ---
+sites () # JSON, key...: a line a site, its name first
+{
+  json "$1" 'sites.*.name' > "$work/column"
+  columns=$work/column
+  file=$1
+  shift
+  for key in "$@"
+  do
+    json "$file" "sites.*.$key" > "$work/column-$key"
+    columns="$columns $work/column-$key"
+  done
+  paste -d ' ' $columns | sort
+}
+"$trace" hot -o "$work/exact.json" "$work/exact"
+equal exact-format "$(json "$work/exact.json" format)" "slice-trace patterns 1"
+sites "$work/exact.json" calls bytes frees > "$work/true"
+
+# The standard errors of the calls and bytes of each site with gaps of 8 KiB:
+# the roots of the sums of (1 - p) / p y^2 over all its blocks.
+awk 'function add(site, size,  p) {
+       p = 1 - exp(-size / 8192)
+       calls[site] += (1 - p) / p; bytes[site] += (1 - p) / p * size * size }
+     BEGIN {
+       for (i = 0; i < 200000; i++) add("site_small", 24)
+       for (i = 0; i < 20000; i++) add("site_ring", 100 + i * 7 % 1000)
+       for (i = 0; i < 100; i++) add("site_large", 300000)
+       for (i = 1; i <= 5000; i++) add("site_grown", i * 10)
+       for (i = 0; i < 30000; i++) add("site_kept", 64)
+       for (site in calls) print site, sqrt(calls[site]), sqrt(bytes[site]) }' \
+  | sort > "$work/errors"
+seeds="1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
+: > "$work/estimates"
+for seed in $seeds
+do
+  sample 8K $seed "$work/sampled"
+  "$trace" hot -o "$work/s.json" "$t" || fail "hot-$seed" "$?"
+  sites "$work/s.json" calls bytes frees calls_sd bytes_sd >> "$work/estimates"
+done
+# the distance from the truth in standard errors; then how many are beyond 4,
+# the mean of their squares, which is 1, and the means of all seeds
+sort "$work/estimates" | join "$work/true" - | join - "$work/errors" | awk '
+  function note(name, estimate, true_, error) {
+    if (error < 1) { exact += estimate == true_; n_exact++; return }
+    z = (estimate - true_) / error
+    n++; square += z * z; far += z > 4 || z < -4
+    sum[name] += z; count[name]++ }
+  { note($1 " calls", $5, $2, $10); note($1 " bytes", $6, $3, $11)
+    if ($1 == "site_kept") kept += $7 != 0
+    else if ($7 != $5) freed++
+    # that of the calls of site_grown depends on a few blocks below 100 bytes
+    for (i = $1 == "site_grown" ? 9 : 8; i <= 9; i++)
+      if ($(i + 2) > 1 && ($i < 0.8 * $(i + 2) || $i > 1.2 * $(i + 2))) sd++ }
+  END { for (name in sum) { m = sum[name] / sqrt(count[name])
+          if (m > 3.5 || m < -3.5) biased = biased " " name }
+        print n, n_exact, far + 0, square / n, exact, biased
+        print kept + 0, freed + 0, sd + 0 > "'"$work/others"'" }' > "$work/z"
+read -r n n_exact far square exact biased < "$work/z"
+equal estimates "$n $n_exact" "128 32"
+equal estimates-beyond-4 "$far" 0
+equal estimates-large-are-exact "$exact" 32
+equal estimates-unbiased "$biased" ""
+if awk "BEGIN { exit !($square > 0.6 && $square < 1.5) }"; then
+  pass estimates-variance
+else fail estimates-variance "$square, not about 1"; fi
+# frees of all but the blocks that live; errors as the theory has them
+equal estimates-frees "$(cat "$work/others")" "0 0 0"
+equal estimates-keys "$(json "$work/s.json" 'sites.*.key' | sort)" \
+  "$(json "$work/exact.json" 'sites.*.key' | sort)"
+
+near () # name, estimate, the truth, standard error
+{
+  if awk "BEGIN { d = $2 - $3; exit !(d <= 4 * $4 && d >= -4 * $4) }"; then
+    pass "$1"
+  else fail "$1" "$2, not $3 +- 4 times $4"; fi
+}
+# live bytes at the end and at the peak: the blocks of site_kept()
+near live-end "$(json "$work/s.json" totals.end_bytes)" 1920000 \
+  "$(awk '$1 == "site_kept" { print $3 }' "$work/errors")"
+near live-peak "$(json "$work/s.json" totals.peak)" 1920000 \
+  "$(awk '$1 == "site_kept" { print $3 }' "$work/errors")"
+ring_error=$(awk '$1 == "site_ring" { print sqrt(8) * $3 }' "$work/errors")
+for seed in 1 2 3 4
+do
+  sample 8K $seed "$work/sampled" threads
+  "$trace" hot -o "$work/threads.json" "$t"
+  near "threads-bytes-$seed" "$(sites "$work/threads.json" bytes \
+    | sed -n 's/^site_ring //p')" 95920000 "$ring_error"
+done
+sample 8K 2 "$work/sampled" fork
+"$trace" hot -o "$work/child.json" "$t".*
+near fork-bytes "$(sites "$work/child.json" bytes | sed -n \
+  's/^site_ring //p')" 11990000 "$ring_error"
+sample 1K 1 "$work/sampled" pauses
+"$trace" hot -o "$work/pauses.json" "$t"
+near lives "$(json "$work/pauses.json" totals.life_usec_mean)" 1500000 30000
+# gaps of 1 byte: all is there, and nothing is uncertain
+sample 1 1 "$work/sampled"
+"$trace" hot -o "$work/all.json" "$t"
+equal all-exact "$(sites "$work/all.json" calls bytes frees)" \
+  "$(cat "$work/true")"
+equal all-totals "$(json "$work/all.json" totals.peak)" \
+  "$(json "$work/exact.json" totals.peak)"
+
+# --- what is said of a sample ---
 sample 8K 1 "$work/sampled"
+"$trace" hot -o "$work/s.json" "$t"
+samples=$(json "$work/s.json" totals.samples)
+equal samples "$samples" "$(info "$t" allocs)"
+"$build/tests/trace/check-schema" "$source/docs/slice-trace.schema.json" \
+  "$work/s.json" "$work/exact.json" > "$work/said"
+equal schema "$?$(head -n 1 "$work/said")" 0
+# one size: its calls are those of the site
+equal sizes "$(sites "$work/s.json" calls 'sizes.0.1' | awk \
+  '$1 ~ /small|kept|large/ { n += $2 == $3 } END { print n }')" 3
+said="estimated from $samples samples, one in 8192 bytes"
+for command in hot callers "report --text" report "report --text $work/s.json" \
+  "report $work/s.json"
+do
+  case $command in *json) words=$command;; *) words="$command $t";; esac
+  "$trace" $words > "$work/out" 2> "$work/err"
+  equal "says-$(basename "$command")" "$? $(tr '\n' ' ' < "$work/out" \
+    | sed 's/<[^>]*>//g; s/one in 8192 allocated/one in 8192/' \
+    | grep -ci "$said") $(cat "$work/err")" "0 1 "
+  # no class, and nothing that needs the order of frees
+  equal "no-class-$(basename "$command")" "$(grep -c \
+    -e 'scratch\|immortal\|general' -e 'nearest miss' "$work/out")" 0
+done
+"$trace" hot "$t" > "$work/out"
+equal hot-lines "$(sed 1,2d "$work/out" | awk 'length($0) > 100 { long++ }
+  { print $8 } END { print long + 0 }' | sort | tr '\n' ' ')" \
+  "0 site_grown site_kept site_large site_ring site_small "
+"$trace" export --format folded "$t" > "$work/out"
+near folded "$(awk '{ n += $NF } END { printf "%d", n }' "$work/out")" \
+  "$(json "$work/s.json" totals.bytes)" 2
+"$trace" export --format folded --count "$t" > "$work/out"
+near folded-count "$(awk '{ n += $NF } END { printf "%d", n }' "$work/out")" \
+  "$(json "$work/s.json" totals.calls)" 2
+"$trace" export --format massif "$t" > "$work/out"
+equal massif-peak "$(sed -n 's/^mem_heap_B=//p' "$work/out" | sort -n \
+  | tail -n 1)" "$(json "$work/s.json" totals.peak)"
+"$trace" export --format pprof -o "$work/pprof" "$t"
+equal pprof "$? $([ -s "$work/pprof" ]; echo $?)" "0 0"
+for option in times replay advice
+do
+  "$trace" report "$t" --$option "$work/exact.json" > "$work/out" 2> "$work/err"
+  status=$?
+  if [ $status = 2 ] || [ $status = 4 ]; then pass "report-$option"
+  else fail "report-$option" "status $status"; fi
+done
+for command in "advise" "diff $work/exact.json" "report $work/exact --times"
+do
+  "$trace" $command "$work/s.json" > "$work/out" 2> "$work/err"
+  equal "refuses-json-${command%% *}" "$? $(grep -c \
+    's.json: of a sampled trace (record --sample)' "$work/err")" "4 1"
+done
+# a damaged trace: what is whole is estimated
+bytes=$(wc -c < "$t")
+head -c $((bytes - 100)) "$t" > "$work/bad"
+"$trace" hot "$work/bad" > "$work/out" 2> "$work/err"
+equal damaged-hot "$? $(grep -c damaged "$work/err")" "4 1"
+equal damaged-hot-numbers "$("$trace" hot "$t" | cmp - "$work/out" 2>&1)" ""
+
+# --- what needs every event refuses, with one line ---
 for command in patterns pins replay advise apply "predict --as pool" \
   "diff $work/exact" "compare --replay -n 2" "export --format dhat" \
   "export --format operations"

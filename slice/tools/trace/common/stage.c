@@ -75,20 +75,41 @@ numbers_check (const JsonValue *value, const char *key, bool any,
     }
 }
 
-JsonValue *
-sli_stage_load (const char *path, const char *format)
+static bool
+format_is (const JsonValue *document, const char *format)
+{
+  return strcmp (sli_json_string (document, "format"), format) == 0;
+}
+
+bool
+sli_stage_is_sampled (const JsonValue *patterns)
+{
+  return format_is (patterns, FORMAT_SAMPLED);
+}
+
+/* other  a format that is as good; or NULL */
+static JsonValue *
+load_either (const char *path, const char *format, const char *other)
 {
   char error[256];
-  if (path == NULL)
-    return NULL;
   JsonValue *document = sli_json_load (path, error);
   if (document == NULL)
     sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", path, error);
-  if (strcmp (sli_json_string (document, "format"), format) != 0)
+  if (sli_stage_is_sampled (document) && other == NULL)
+    sli_tool_exit (TOOL_BAD_INPUT, "%s: of a sampled trace (record --sample): "
+                   "this needs one with every event", path);
+  if (!format_is (document, format)
+      && (other == NULL || !format_is (document, other)))
     sli_tool_exit (TOOL_BAD_INPUT, "%s: not of the format \"%s\"", path,
                   format);
   numbers_check (document, "", false, path);
   return document;
+}
+
+JsonValue *
+sli_stage_load (const char *path, const char *format)
+{
+  return path == NULL ? NULL : load_either (path, format, NULL);
 }
 
 /* Patterns of a damaged trace count as damaged, too. */
@@ -114,7 +135,9 @@ sli_stage_patterns (const char *path, const ProfileOptions *options)
                                   "more than once", path);
   if (!is_trace (path))
     {
-      JsonValue *made = sli_stage_load (path, "slice-trace patterns 1");
+      JsonValue *made = load_either (
+          path, FORMAT_PATTERNS,
+          options->takes_sampled ? FORMAT_SAMPLED : NULL);
       sli_origin_given_check (&(OriginFile){ made, path }, options->given);
       damage_check (made, path);
       return made;

@@ -15,6 +15,9 @@ void sli_stage_inputs_check (int n, char *const *paths);
  * message if it is neither. */
 JsonValue *sli_stage_patterns (const char *path,
                                const ProfileOptions *options);
+/* Returns true if these numbers are estimates from a sampled trace: only if the
+ * options took such a trace. */
+bool sli_stage_is_sampled (const JsonValue *patterns);
 /* Loads a file of that format ("slice-trace replay 1"); NULL if path is
  * NULL. */
 JsonValue *sli_stage_load (const char *path, const char *format);

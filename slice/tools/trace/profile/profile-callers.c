@@ -161,7 +161,8 @@ sli_profile_free_sites (const Profile *profile, uint32_t result)
       if (pair->result == result)
         caller_add (&list,
                     frame_function (profile, free_node (profile, pair->node)),
-                    pair->n, pair->bytes);
+                    rounded_count (pair->n),
+                    rounded_count (pair->bytes));
     }
   return callers_end (&list);
 }

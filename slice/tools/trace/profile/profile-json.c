@@ -1,7 +1,9 @@
 /* profile-json.c - writes a profile as JSON, for patterns, callers and the
  * report
  *
- * Tools.  `format` changes when the meaning of a key does.
+ * Tools.  `format` changes when the meaning of a key does.  A sampled trace has
+ * a format of its own: its sites have no classes, so what needs those refuses
+ * the file.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -99,17 +101,52 @@ moments_write (JsonOut *out, const char *mean_key, const char *sd_key,
   sli_json_real (out, sd_key, variance > 0 ? sqrt (variance) : 0);
 }
 
+/* Lives are counted in operations, but a sample does not show how many there
+ * were: there they are in usec. */
 static void
-sizes_write (JsonOut *out, const SiteStats *stats)
+lives_write (JsonOut *out, const Profile *profile, double sum, double sum2,
+             double n)
+{
+  if (profile->sample_bytes > 0)
+    moments_write (out, "life_usec_mean", "life_usec_sd", sum, sum2, n);
+  else
+    moments_write (out, "life_mean", "life_sd", sum, sum2, n);
+}
+
+static void
+sample_write (JsonOut *out, const SampleNotes *notes)
+{
+  sli_json_uint (out, "samples", notes->samples);
+  sli_json_real (out, "calls_sd", notes->calls_sd);
+  sli_json_real (out, "bytes_sd", notes->bytes_sd);
+  sli_json_real (out, "peak_sd", notes->peak_sd);
+}
+
+/* The sizes are rounded, so their weights don't add up to the site's calls. */
+static double
+sizes_scale (const Profile *profile, const SiteStats *stats,
+             const SizeCount *sizes, size_t n)
+{
+  double sum = 0;
+  for (size_t i = 0; i < n; i++)
+    sum += (double)sizes[i].count * sli_profile_weight (profile, sizes[i].size);
+  return profile->sample_bytes > 0 && sum > 0 ? (double)stats->allocs / sum : 1;
+}
+
+static void
+sizes_write (JsonOut *out, const Profile *profile, const SiteStats *stats)
 {
   size_t n;
   SizeCount *sorted = sli_sizes_sorted (stats, &n);
+  double scale = sizes_scale (profile, stats, sorted, n);
   sli_json_begin (out, "sizes", '[');
   for (size_t i = 0; i < n && i < N_SIZES_MAX; i++)
     {
       sli_json_begin (out, NULL, '[');
       sli_json_uint (out, NULL, sorted[i].size);
-      sli_json_uint (out, NULL, sorted[i].count);
+      double weight = scale * sli_profile_weight (profile, sorted[i].size);
+      sli_json_uint (out, NULL,
+                     rounded_count ((double)sorted[i].count * weight));
       sli_json_end (out, ']');
     }
   sli_json_end (out, ']');
@@ -255,15 +292,35 @@ verdict_write (JsonOut *out, const Verdict *verdict)
 }
 
 static void
+pictures_write (JsonOut *out, const Profile *profile, uint32_t index,
+                const char *passes)
+{
+  callers_write (out, "callers", sli_profile_callers (profile, index, NULL));
+  sli_json_text (out, "common", sli_profile_common (profile, index));
+  if (passes != NULL)
+    callers_write (out, "passes",
+                   sli_profile_callers (profile, index, passes));
+  callers_write (out, "free_sites", sli_profile_free_sites (profile, index));
+  if (profile->sample_bytes == 0)
+    picture_write (out, profile->results[index].picture);
+}
+
+static void
 site_write (JsonOut *out, const Profile *profile, uint32_t index,
             const char *passes)
 {
   const SiteResult *result = &profile->results[index];
   const SiteStats *stats = result->stats;
+  bool is_exact = profile->sample_bytes == 0;
   sli_json_begin (out, NULL, '{');
   names_write (out, profile, result->site);
-  verdict_write (out, &result->verdict);
-  owner_write (out, profile, result);
+  if (is_exact)
+    {
+      verdict_write (out, &result->verdict);
+      owner_write (out, profile, result);
+    }
+  else
+    sample_write (out, &profile->site_samples[index]);
   sli_json_uint (out, "calls", stats->allocs);
   sli_json_uint (out, "bytes", stats->bytes);
   sli_json_uint (out, "frees", stats->frees);
@@ -271,8 +328,8 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   sli_json_uint (out, "depth", profile->sites->sites[result->site].depth);
   moments_write (out, "size_mean", "size_sd", (double) stats->bytes,
                  stats->sum_size2, (double) stats->allocs);
-  moments_write (out, "life_mean", "life_sd", stats->sum_life,
-                 stats->sum_life2, (double) stats->frees);
+  lives_write (out, profile, stats->sum_life, stats->sum_life2,
+               (double) stats->frees);
   if (stats->n_costs > 0)
     {
       double nsec_per_tick = profile->cost_nsec_per_tick;
@@ -281,21 +338,12 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
                      (double) stats->free_cost * nsec_per_tick);
       sli_json_uint (out, "interrupted", stats->n_cost_outliers);
     }
-  numbers_write (out, &result->verdict);
-  sizes_write (out, stats);
+  if (is_exact)
+    numbers_write (out, &result->verdict);
+  sizes_write (out, profile, stats);
   frames_write (out, profile, result->site);
   if (result->picture != NULL)
-    {
-      callers_write (out, "callers",
-                     sli_profile_callers (profile, index, NULL));
-      sli_json_text (out, "common", sli_profile_common (profile, index));
-      if (passes != NULL)
-        callers_write (out, "passes",
-                       sli_profile_callers (profile, index, passes));
-      callers_write (out, "free_sites",
-                     sli_profile_free_sites (profile, index));
-      picture_write (out, result->picture);
-    }
+    pictures_write (out, profile, index, passes);
   sli_json_end (out, '}');
 }
 
@@ -376,6 +424,26 @@ rss_write (JsonOut *out, const Profile *profile)
   sli_json_end (out, ']');
 }
 
+/* Histograms, and the events by operation, which a sample does not show. */
+static void
+histograms_write (JsonOut *out, const Profile *profile)
+{
+  const Totals *totals = &profile->totals;
+  bool is_exact = profile->sample_bytes == 0;
+  log2_write (out, "size_log2", totals->size_n);
+  log2_write (out, "size_bytes_log2", totals->size_bytes);
+  log2_write (out, is_exact ? "life_log2" : "life_usec_log2", totals->life_n);
+  log2_write (out, is_exact ? "life_bytes_log2" : "life_usec_bytes_log2",
+              totals->life_bytes);
+  if (!is_exact)
+    return;
+  sli_json_begin (out, "operations", '{');
+  for (unsigned op = 1; op < TRACE_N_OPS; op++)
+    if (totals->by_op[op] > 0)
+      sli_json_uint (out, sli_trace_op_name (op), totals->by_op[op]);
+  sli_json_end (out, '}');
+}
+
 static void
 totals_write (JsonOut *out, const Profile *profile)
 {
@@ -383,6 +451,8 @@ totals_write (JsonOut *out, const Profile *profile)
   const TraceReader *reader = profile->reader;
   sli_json_begin (out, "totals", '{');
   sli_json_uint (out, "events", totals->n_events);
+  if (profile->sample_bytes > 0)
+    sample_write (out, &profile->sample);
   sli_json_uint (out, "calls", totals->n_allocs);
   sli_json_uint (out, "frees", totals->n_frees);
   sli_json_uint (out, "bytes", totals->bytes);
@@ -411,17 +481,22 @@ totals_write (JsonOut *out, const Profile *profile)
     sli_json_uint (out, "plain_nsec", reader->summary.plain_nsec);
   moments_write (out, "size_mean", "size_sd", (double) totals->bytes,
                  totals->sum_size2, (double) totals->n_allocs);
-  moments_write (out, "life_mean", "life_sd", totals->sum_life,
-                 totals->sum_life2, (double) totals->n_frees);
-  log2_write (out, "size_log2", totals->size_n);
-  log2_write (out, "size_bytes_log2", totals->size_bytes);
-  log2_write (out, "life_log2", totals->life_n);
-  log2_write (out, "life_bytes_log2", totals->life_bytes);
-  sli_json_begin (out, "operations", '{');
-  for (unsigned op = 1; op < TRACE_N_OPS; op++)
-    if (totals->by_op[op] > 0)
-      sli_json_uint (out, sli_trace_op_name (op), totals->by_op[op]);
+  lives_write (out, profile, totals->sum_life, totals->sum_life2,
+               (double) totals->n_frees);
+  histograms_write (out, profile);
   sli_json_end (out, '}');
+}
+
+static void
+classes_write (JsonOut *out, const Profile *profile)
+{
+  uint64_t by_class[N_CLASSES] = { 0 };
+  for (uint32_t i = 0; i < profile->n_results; i++)
+    by_class[profile->results[i].verdict.class]
+        += profile->results[i].stats->allocs;
+  sli_json_begin (out, "classes", '{');
+  for (int i = 0; i < N_CLASSES; i++)
+    sli_json_uint (out, sli_class_name ((SiteClass)i), by_class[i]);
   sli_json_end (out, '}');
 }
 
@@ -429,22 +504,19 @@ void
 sli_profile_write (const Profile *profile, FILE *file, const char *passes)
 {
   JsonOut out = { .file = file };
-  uint64_t by_class[N_CLASSES] = { 0 };
   sli_json_begin (&out, NULL, '{');
-  sli_json_text (&out, "format", "slice-trace patterns 1");
+  sli_json_text (&out, "format", profile->sample_bytes > 0 ? FORMAT_SAMPLED
+                                                           : FORMAT_PATTERNS);
   sli_json_text (&out, "command", profile->reader->command);
   sli_origin_write (&out, profile);
   sli_json_bool (&out, "timed",
                  (profile->reader->head.flags & TRACE_FLAG_TIMED) != 0);
   sli_json_text (&out, "unwinder", sli_trace_unwinder (profile->reader));
+  if (profile->sample_bytes > 0)
+    sli_json_uint (&out, "sample_bytes", profile->sample_bytes);
   totals_write (&out, profile);
-  for (uint32_t i = 0; i < profile->n_results; i++)
-    by_class[profile->results[i].verdict.class]
-        += profile->results[i].stats->allocs;
-  sli_json_begin (&out, "classes", '{');
-  for (int i = 0; i < N_CLASSES; i++)
-    sli_json_uint (&out, sli_class_name ((SiteClass)i), by_class[i]);
-  sli_json_end (&out, '}');
+  if (profile->sample_bytes == 0)
+    classes_write (&out, profile);
   sli_json_begin (&out, "wrappers", '[');
   for (size_t i = 0; i < profile->sites->n_wrapper_pcs; i++)
     sli_json_text (

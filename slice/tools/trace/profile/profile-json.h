@@ -8,6 +8,10 @@
 #include "tools/trace/common/json.h"
 #include "profile.h"
 
+/* The formats of what is written: of all events, and of a sample. */
+#define FORMAT_PATTERNS "slice-trace patterns 1"
+#define FORMAT_SAMPLED "slice-trace sampled 1"
+
 /* passes  an expression for the functions that count as consumers, or NULL */
 void sli_profile_write (const Profile *profile, FILE *file,
                         const char *passes);

@@ -1,8 +1,9 @@
 /* profile-parts.h - shared by the parts of a profile
  *
  * Tools.  profile-reading.c reads the events, profile-depth.c finds the depth
- * of each site, profile-pictures.c makes the pictures; profile.c calls them in
- * order, profile-callers.c finds the callers and the functions that free.
+ * of each site, profile-sampled.c estimates from a sample, profile-pictures.c
+ * makes the pictures; profile.c calls them in order, profile-callers.c finds
+ * the callers and the functions that free.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -18,7 +19,7 @@
 typedef struct FreePair
 {
   uint32_t result, node;
-  uint64_t n, bytes;
+  double n, bytes;
 } FreePair;
 
 /* The sites of one depth, numbered densely. */
@@ -70,6 +71,14 @@ bool *sli_split_wishes (const Analysis *analysis);
 void sli_depths_find (Profile *profile, const ProfileOptions *options,
                       const Level *first, const bool *wanted, Level *final,
                       const SiteStats ***stats);
+
+/* --- profile-sampled.c --- */
+
+/* Reads a sampled trace.  The numbers of the analysis, and those of the nodes,
+ * are estimates of the whole. */
+Analysis *sli_sampled_analyse (Profile *profile,
+                               const ProfileOptions *options,
+                               const Level *level);
 
 /* --- profile-pictures.c --- */
 

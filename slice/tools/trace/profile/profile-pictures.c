@@ -17,7 +17,7 @@ typedef struct
   Profile *profile;
   const Analysis *analysis;
   uint64_t n_events, bytes, first_ticks, last_ticks; /* of the whole */
-  uint64_t bytes_now;
+  uint64_t bytes_now, live_now;
   uint64_t site_live[N_SERIES], live_before[N_SERIES], total_before;
   uint8_t *series_of; /* by result */
   uint32_t column[N_AXES];
@@ -78,15 +78,15 @@ series_step (Detail *detail, const Analysis *analysis)
           memcpy (series->live[at], detail->live_before,
                   sizeof series->live[at]);
         }
-      if (analysis->totals.live >= series->total[column])
+      if (detail->live_now >= series->total[column])
         {
-          series->total[column] = analysis->totals.live;
+          series->total[column] = detail->live_now;
           memcpy (series->live[column], detail->site_live,
                   sizeof detail->site_live);
         }
       series->n = SERIES_COLUMNS;
     }
-  detail->total_before = analysis->totals.live;
+  detail->total_before = detail->live_now;
   memcpy (detail->live_before, detail->site_live, sizeof detail->site_live);
 }
 
@@ -96,17 +96,29 @@ result_of (const Detail *detail, const LiveObject *object)
   return detail->profile->final_map[object->node];
 }
 
+/* The bytes that an object stands for. */
+static uint64_t
+bytes_of (const Detail *detail, uint64_t size)
+{
+  if (detail->profile->sample_bytes == 0)
+    return size;
+  double weight = sli_profile_weight (detail->profile, size);
+  return rounded_count ((double)size * weight);
+}
+
 static void
 detail_allocated (void *user, const Analysis *analysis, LiveObject *object,
                   uint32_t site)
 {
   Detail *detail = user;
   uint32_t result = result_of (detail, object);
+  uint64_t bytes = bytes_of (detail, object->size);
   (void)site;
-  detail->bytes_now += object->size;
+  detail->bytes_now += bytes;
+  detail->live_now += bytes;
   if (result == SITE_NONE)
     return;
-  detail->site_live[detail->series_of[result]] += object->size;
+  detail->site_live[detail->series_of[result]] += bytes;
   Picture *picture = detail->profile->results[result].picture;
   if (picture == NULL)
     return;
@@ -153,19 +165,21 @@ detail_freed (void *user, const Analysis *analysis, const LiveObject *object,
 {
   Detail *detail = user;
   uint32_t result = result_of (detail, object);
+  uint64_t bytes = bytes_of (detail, object->size);
   (void)site;
   (void)op;
+  detail->live_now -= bytes;
   if (result == SITE_NONE)
     return;
-  detail->site_live[detail->series_of[result]] -= object->size;
+  detail->site_live[detail->series_of[result]] -= bytes;
   Picture *picture = detail->profile->results[result].picture;
   if (picture == NULL)
     return;
   FreePair *pair = free_pair (detail->profile, result, detail->free_node);
   if (pair != NULL)
     {
-      pair->n++;
-      pair->bytes += object->size;
+      pair->n += sli_profile_weight (detail->profile, object->size);
+      pair->bytes += (double)bytes;
     }
   picture->live_n--;
   picture->live -= rounded_size (object->size);
@@ -182,7 +196,8 @@ detail_freed (void *user, const Analysis *analysis, const LiveObject *object,
 /* Bytes by node, then counts by node. */
 typedef struct
 {
-  uint64_t *values;
+  const Profile *profile;
+  double *values;
   uint32_t n_nodes;
 } LiveNote;
 
@@ -190,8 +205,22 @@ static void
 live_note (void *user, const LiveObject *object)
 {
   LiveNote *note = user;
-  note->values[object->node] += object->size;
-  note->values[note->n_nodes + object->node]++;
+  double weight = sli_profile_weight (note->profile, object->size);
+  note->values[object->node] += weight * (double)object->size;
+  note->values[note->n_nodes + object->node] += weight;
+}
+
+/* Notes what is live now, as whole numbers. */
+static void
+live_read (const Profile *profile, const Analysis *analysis, uint64_t *values)
+{
+  uint32_t n = profile->reader->n_nodes;
+  LiveNote note
+      = { profile, sli_tool_zero (2 * (size_t)n * sizeof (double)), n };
+  sli_analysis_each_live (analysis, live_note, &note);
+  for (size_t i = 0; i < 2 * (size_t)n; i++)
+    values[i] = rounded_count (note.values[i]);
+  free (note.values);
 }
 
 static void
@@ -202,16 +231,12 @@ detail_event (Detail *detail, Analysis *analysis, const TraceEvent *event)
       && event->ticks >= detail->chosen_ticks)
     {
       detail->chosen_done = true;
-      LiveNote note
-          = { detail->profile->chosen_live, detail->profile->reader->n_nodes };
-      sli_analysis_each_live (analysis, live_note, &note);
+      live_read (detail->profile, analysis, detail->profile->chosen_live);
     }
   sli_analysis_event (analysis, event);
   series_step (detail, analysis);
-  LiveNote note
-      = { detail->profile->peak_live, detail->profile->reader->n_nodes };
   if (analysis->now == detail->peak_event)
-    sli_analysis_each_live (analysis, live_note, &note);
+    live_read (detail->profile, analysis, detail->profile->peak_live);
 }
 
 /* Gives bands of their own to the sites that had most bytes at their own

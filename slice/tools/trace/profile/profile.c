@@ -12,12 +12,15 @@
 #include <stdlib.h>
 
 static const SiteResult *ranking;
+static bool ranking_by_bytes; /* what a sample shows best */
 
 static int
 rank_compare (const void *a, const void *b)
 {
   const SiteStats *left = ranking[*(const uint32_t *)a].stats;
   const SiteStats *right = ranking[*(const uint32_t *)b].stats;
+  if (ranking_by_bytes && left->bytes != right->bytes)
+    return left->bytes < right->bytes ? 1 : -1;
   uint64_t left_cost = left->cost + left->free_cost;
   uint64_t right_cost = right->cost + right->free_cost;
   if (left_cost != right_cost)
@@ -37,6 +40,7 @@ results_rank (Profile *profile, uint32_t n_hot)
   for (uint32_t i = 0; i < n; i++)
     profile->ranked[i] = i;
   ranking = profile->results;
+  ranking_by_bytes = profile->sample_bytes > 0;
   qsort (profile->ranked, n, sizeof (uint32_t), rank_compare);
   profile->n_hot = n < n_hot ? n : n_hot;
   for (uint32_t rank = 0; rank < n; rank++)
@@ -99,9 +103,12 @@ profile_open (const char *path, const ProfileOptions *options)
   char error[512];
   Profile *profile = sli_tool_zero (sizeof *profile);
   profile->given = options->given;
-  profile->reader = sli_trace_open (path, error);
+  profile->reader = options->takes_sampled ? sli_trace_open_any (path, error)
+                                           : sli_trace_open (path, error);
   if (profile->reader == NULL)
     sli_tool_exit (TOOL_BAD_INPUT, "%s", error);
+  if (trace_is_sampled (profile->reader))
+    profile->sample_bytes = profile->reader->head.sample_bytes;
   profile->symbols = sli_symbols_new (profile->reader);
   for (size_t i = 0; options->own != NULL && options->own[i] != NULL; i++)
     if (!sli_symbols_own (profile->symbols, options->own[i]))
@@ -133,16 +140,26 @@ results_make (Profile *profile, const Level *first, const Level *final,
     }
 }
 
-Profile *
-sli_profile_new (const char *path, const ProfileOptions *options)
+/* Estimates the numbers of a sampled trace's sites. */
+static void
+sampled_make (Profile *profile, const ProfileOptions *options,
+              const Level *level)
 {
-  Profile *profile = profile_open (path, options);
-  sites_count (profile, options);
+  profile->first = sli_sampled_analyse (profile, options, level);
+  profile->totals = profile->first->totals;
+  profile->final_map = level->map;
+  profile->first_sites = level->sites;
+  results_make (profile, level, level, NULL);
+  results_rank (profile, options->n_hot);
+  sli_detail_read (profile, options);
+}
 
-  Level first = { 0 }, final = { 0 };
+/* Finds the sites' numbers, depths and classes. */
+static void
+exact_make (Profile *profile, const ProfileOptions *options, Level first)
+{
+  Level final = { 0 };
   const Level *firsts[1] = { &first };
-  unsigned depth = options->fixed_depth > 0 ? options->fixed_depth : 1;
-  sli_level_make (&first, profile->sites, depth);
   profile->first
       = sli_level_analyse (profile, options, "patterns", &first, firsts, 1,
                            NULL);
@@ -165,6 +182,20 @@ sli_profile_new (const char *path, const ProfileOptions *options)
   free (final.sites);
   if (profile->final_map != first.map)
     free (first.map);
+}
+
+Profile *
+sli_profile_new (const char *path, const ProfileOptions *options)
+{
+  Profile *profile = profile_open (path, options);
+  Level first = { 0 };
+  sites_count (profile, options);
+  sli_level_make (&first, profile->sites,
+                  options->fixed_depth > 0 ? options->fixed_depth : 1);
+  if (profile->sample_bytes > 0)
+    sampled_make (profile, options, &first);
+  else
+    exact_make (profile, options, first);
   sli_trace_is_whole (profile->reader);
   return profile;
 }
@@ -200,6 +231,7 @@ sli_profile_free (Profile *profile)
   free (profile->peak_live);
   free (profile->chosen_live);
   free (profile->free_pairs);
+  free (profile->site_samples);
   sli_table_free (&profile->free_pair_of);
   free (profile);
 }

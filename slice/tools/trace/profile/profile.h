@@ -4,6 +4,9 @@
  * site has no good class there, its numbers at several depths; pictures of
  * the sites that were chosen.
  *
+ * A sampled trace has two readings more than the counts: all numbers are
+ * estimates of the whole program's, and sites have no class.
+ *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #ifndef SLI_TRACE_PROFILE_PROFILE_H
@@ -54,6 +57,14 @@ enum
   N_AXES
 };
 
+/* How many sampled blocks an estimate comes from, and the standard errors of
+ * the calls, bytes and peak. */
+typedef struct
+{
+  uint64_t samples;
+  double calls_sd, bytes_sd, peak_sd;
+} SampleNotes;
+
 typedef struct
 {
   TraceReader *reader;
@@ -78,6 +89,9 @@ typedef struct
   uint32_t n_free_pairs;
   Table free_pair_of; /* by result << 32 | node: its index plus 1 */
   const char *const *given;    /* as in the options */
+  uint32_t sample_bytes;       /* of a sampled trace: the mean gap; else 0 */
+  SampleNotes sample;          /* of the whole; empty if nothing is sampled */
+  SampleNotes *site_samples;   /* by result; or NULL */
 } Profile;
 
 typedef struct
@@ -91,6 +105,7 @@ typedef struct
   /* the options that decide what the sites are, sorted, as they were given;
    * NULL-ended; may be NULL */
   const char *const *given;
+  bool takes_sampled; /* estimates are as good: such a trace is not refused */
 } ProfileOptions;
 
 /* Exits with a message if the file is no trace. */
@@ -99,6 +114,21 @@ Profile *sli_profile_new (const char *path, const ProfileOptions *options);
 Profile *sli_profile_some (const char *path, const ProfileOptions *options);
 void sli_profile_free (Profile *profile);
 double sli_profile_seconds (const Profile *profile, uint64_t ticks);
+/* The number of blocks of that size that a recorded one stands for: 1, or more
+ * in a sampled trace. */
+double sli_profile_weight (const Profile *profile, uint64_t size);
+/* The same for a mean gap; 0 for a trace with every event. */
+double sli_sample_weight (uint32_t mean_bytes, uint64_t size);
+
+/* The whole number next to a sum; sizes in a damaged trace may add up to more
+ * than there are. */
+static inline uint64_t
+rounded_count (double sum)
+{
+  return sum <= 0        ? 0
+         : sum >= 0x1p63 ? UINT64_C (1) << 63
+                         : (uint64_t)(sum + 0.5);
+}
 
 /* A consumer of a site: a function one frame further out, or the first frame
  * that matches an expression. */

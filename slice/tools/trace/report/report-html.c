@@ -63,6 +63,21 @@ HELPER (percent)
   fprintf (page->file, "%.1f", 100 * number_of (value));
 }
 
+/* The standard error of an estimate that words names, in percent of it. */
+HELPER (error)
+{
+  char *sd = sli_tool_text ("%s_sd", words);
+  double estimate = sli_json_number (value, words);
+  fprintf (page->file, "%.1f",
+           estimate > 0 ? 100 * sli_json_number (value, sd) / estimate : 0);
+  free (sd);
+}
+
+HELPER (usec)
+{
+  fputs (sli_human_nsec (1000 * number_of (value)), page->file);
+}
+
 HELPER (kib)
 {
   fprintf (page->file, "%.0f", number_of (value) / 1024);
@@ -130,7 +145,9 @@ HELPER (bars)
 {
   char *counts = sli_tool_text ("%s_log2", words);
   char *bytes = sli_tool_text ("%s_bytes_log2", words);
-  char *title = sli_tool_text ("Histogram by %s: blocks and bytes", words);
+  bool is_usec = strcmp (words, "life_usec") == 0;
+  char *title = sli_tool_text ("Histogram by %s: blocks and bytes",
+                               is_usec ? "life in microseconds" : words);
   sli_svg_bars (page->file, sli_json_get (value, counts),
                 sli_json_get (value, bytes), title);
   free (counts);
@@ -168,6 +185,8 @@ const PageHelper sli_page_helpers[] = {
   { "seconds", put_seconds },
   { "fixed", put_fixed },
   { "percent", put_percent },
+  { "error", put_error },
+  { "usec", put_usec },
   { "kib", put_kib },
   { "hex", put_hex },
   { "modulo", put_modulo },

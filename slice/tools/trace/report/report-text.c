@@ -38,6 +38,28 @@ put_cut (FILE *file, const char *text, size_t columns)
   fputc ('\n', file);
 }
 
+static double
+error_of (const JsonValue *object, const char *key, const char *sd_key)
+{
+  double estimate = sli_json_number (object, key);
+  return estimate > 0 ? 100 * sli_json_number (object, sd_key) / estimate : 0;
+}
+
+static void
+sample_put (const Report *report, FILE *file)
+{
+  const JsonValue *totals = sli_json_get (report->patterns, "totals");
+  fprintf (file,
+           "Estimated from %.0f samples, one in %.0f bytes; standard errors:\n"
+           "%.1f %% of the allocations, %.1f %% of the bytes, %.1f %% of the "
+           "peak.\n",
+           sli_json_number (totals, "samples"),
+           sli_json_number (report->patterns, "sample_bytes"),
+           error_of (totals, "calls", "calls_sd"),
+           error_of (totals, "bytes", "bytes_sd"),
+           error_of (totals, "peak", "peak_sd"));
+}
+
 static void
 totals_put (const Report *report, FILE *file)
 {
@@ -51,6 +73,8 @@ totals_put (const Report *report, FILE *file)
            sli_json_number (totals, "frees"),
            sli_json_number (totals, "bytes"), sli_json_number (totals, "peak"),
            sli_json_number (totals, "seconds"));
+  if (sli_stage_is_sampled (report->patterns))
+    sample_put (report, file);
   if (sli_json_number (saved, "allocator_nsec") > 0)
     fprintf (file, "%s in the allocator; %s to %s to be saved, by estimate\n",
              sli_human_nsec (sli_json_number (saved, "allocator_nsec")),
@@ -65,6 +89,19 @@ totals_put (const Report *report, FILE *file)
     fputs ("libgcc walked the stacks, not libunwind, and the program took "
            "longer.\n",
            file);
+}
+
+static void
+sampled_site_put (const JsonValue *site, FILE *file)
+{
+  fprintf (file, "%10.0f %6.1f %13.0f %6.1f %12.0f %6.1f %8.0f  ",
+           sli_json_number (site, "calls"),
+           error_of (site, "calls", "calls_sd"),
+           sli_json_number (site, "bytes"),
+           error_of (site, "bytes", "bytes_sd"),
+           sli_json_number (site, "peak"), error_of (site, "peak", "peak_sd"),
+           sli_json_number (site, "samples"));
+  put_cut (file, text_of (site, "name"), NAME_COLUMNS);
 }
 
 /* A name that is too long for the rest of the line has one of its own. */
@@ -128,6 +165,14 @@ sli_report_text (const Report *report, FILE *file)
 {
   const JsonValue *sites = sli_json_items (report->patterns, "sites");
   totals_put (report, file);
+  if (sli_stage_is_sampled (report->patterns))
+    {
+      fprintf (file, "\n%10s %6s %13s %6s %12s %6s %8s  %s\n", "calls", "+- %",
+               "bytes", "+- %", "peak", "+- %", "samples", "site");
+      for (size_t i = 0; i < sites->n_items && i < N_ROWS; i++)
+        sampled_site_put (&sites->items[i], file);
+      return;
+    }
   fprintf (file, "\n%9s %11s %10s %-11s %6s %5s %5s %5s %5s  %s\n", "calls",
            "bytes", "peak", "class", "W", "L", "B", "P2", "Q", "site");
   for (size_t i = 0; i < sites->n_items && i < N_ROWS; i++)

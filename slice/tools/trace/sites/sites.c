@@ -169,7 +169,10 @@ call_freed (Sites *sites, const TraceEvent *event)
 void
 sli_sites_count (Sites *sites, const TraceEvent *event)
 {
-  if (trace_op_is_alloc (event->op))
+  /* a sampled trace does not show what comes between */
+  if (trace_is_sampled (sites->reader))
+    ;
+  else if (trace_op_is_alloc (event->op))
     call_allocated (sites, event);
   else if (trace_op_is_free (event->op))
     call_freed (sites, event);

@@ -30,6 +30,7 @@
 
 #define RECORDER_NAME "slice-trace-record.so"
 #define PAUSE_MSEC_MAX 8
+#define PAUSE_MSEC_MAX_SAMPLED 64 /* few events come */
 #define DEPTH_MAX 256
 #define SAMPLE_BYTES_MAX (1u << 30)
 #define REFUSED                                                               \
@@ -78,21 +79,38 @@ child_run (char **argv, const char *spool, const char *recorder,
 }
 
 static void
-pack_or_pause (Packer *packer, long *pause_msec)
+pack_or_pause (Packer *packer, long *pause_msec, const RecordOptions *options)
 {
+  long most = options->sample_bytes > 0 ? PAUSE_MSEC_MAX_SAMPLED
+                                        : PAUSE_MSEC_MAX;
   if (sli_pack_step (packer) > 0)
     *pause_msec = 1;
-  else if (*pause_msec < PAUSE_MSEC_MAX)
+  else if (*pause_msec < most)
     *pause_msec *= 2;
   struct timespec pause = { 0, *pause_msec * 1000000 };
   nanosleep (&pause, NULL);
 }
 
+static void
+child_note (int number)
+{
+  (void)number;
+}
+
+/* Makes the end of a child end a pause. */
+static void
+children_wake (void)
+{
+  const struct sigaction action = { .sa_handler = child_note };
+  sigaction (SIGCHLD, &action, NULL);
+}
+
 /* Packs until the program has ended. */
 static int
-pack_until_end (Packer *packer, pid_t pid)
+pack_until_end (Packer *packer, pid_t pid, const RecordOptions *options)
 {
   long pause_msec = 1;
+  children_wake ();
   for (;;)
     {
       int status;
@@ -104,14 +122,14 @@ pack_until_end (Packer *packer, pid_t pid)
         }
       if (ended < 0 && errno != EINTR)
         sli_tool_exit (TOOL_FAILED, "wait: %s", strerror (errno));
-      pack_or_pause (packer, &pause_msec);
+      pack_or_pause (packer, &pause_msec, options);
     }
 }
 
 /* Packs until all that the program has left behind has ended, or a signal
  * comes.  What has lost its parent is our child (children_adopt()). */
 static void
-pack_until_all_end (Packer *packer)
+pack_until_all_end (Packer *packer, const RecordOptions *options)
 {
   long pause_msec = 1;
   pid_t ended;
@@ -119,7 +137,7 @@ pack_until_all_end (Packer *packer)
   while (!sli_signals_came ()
          && ((ended = waitpid (-1, NULL, WNOHANG)) >= 0 || errno == EINTR))
     if (ended <= 0)
-      pack_or_pause (packer, &pause_msec);
+      pack_or_pause (packer, &pause_msec, options);
 }
 
 /* Processes whose parents end become our children, not init's. */
@@ -292,9 +310,9 @@ record_run (char **argv, const RecordOptions *options)
   sli_signals_child (pid);
   Packer *packer = sli_pack_new (spool, options->output, pid);
   sli_pack_command (packer, argv);
-  int status = pack_until_end (packer, pid);
+  int status = pack_until_end (packer, pid, options);
   if (options->waits)
-    pack_until_all_end (packer);
+    pack_until_all_end (packer, options);
   if (options->plain && WIFEXITED (status))
     sli_pack_plain (packer, sli_plain_run (argv, status, offset));
   bool good = sli_pack_finish (packer);

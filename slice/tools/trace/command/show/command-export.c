@@ -95,6 +95,8 @@ sli_command_export (int argc, char **argv)
     return export_operations (argv[0], output);
   if (strcmp (format, "pprof") == 0 && output == NULL)
     sli_tool_exit (TOOL_USAGE, "pprof wants a file: -o");
+  /* DHAT counts lives in operations */
+  trace.profile.takes_sampled = strcmp (format, "dhat") != 0;
   Profile *profile = sli_profile_new (argv[0], &trace.profile);
   int code = TOOL_OK;
   if (strcmp (format, "pprof") == 0)

@@ -49,6 +49,9 @@ one_trace_open (PatternOptions *options, const ToolOption *table,
                              .most = 1 };
   sli_trace_options_init (&options->trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
+  options->trace.profile.takes_sampled = true;
+  if (options->output != NULL)
+    sli_file_check (options->output);
   return profile_open (options, argv[0]);
 }
 
@@ -91,6 +94,48 @@ sli_command_patterns (int argc, char **argv)
   return good ? TOOL_OK : TOOL_FAILED;
 }
 
+/* Says of a sampled trace what the numbers are. */
+static void
+sample_print (const Profile *profile)
+{
+  if (profile->sample_bytes > 0)
+    printf ("estimated from %llu samples, one in %u bytes; "
+            "+- is the standard error\n",
+            (unsigned long long)profile->sample.samples,
+            profile->sample_bytes);
+}
+
+static double
+percent_of (double part, uint64_t whole)
+{
+  return whole > 0 ? 100 * part / (double)whole : 0;
+}
+
+static void
+hot_print_sampled (const Profile *profile, uint32_t n_rows)
+{
+  sample_print (profile);
+  printf ("%10s %6s %13s %6s %12s %6s %8s  %s\n", "calls", "+- %", "bytes",
+          "+- %", "peak", "+- %", "samples", "site");
+  for (uint32_t rank = 0; rank < profile->n_results && rank < n_rows; rank++)
+    {
+      uint32_t index = profile->ranked[rank];
+      const SiteResult *result = &profile->results[index];
+      const SiteStats *stats = result->stats;
+      const SampleNotes *notes = &profile->site_samples[index];
+      char *name = sli_profile_site_name (profile, result->site);
+      printf ("%10llu %6.1f %13llu %6.1f %12llu %6.1f %8llu  %.28s\n",
+              (unsigned long long)stats->allocs,
+              percent_of (notes->calls_sd, stats->allocs),
+              (unsigned long long)stats->bytes,
+              percent_of (notes->bytes_sd, stats->bytes),
+              (unsigned long long)stats->peak_bytes,
+              percent_of (notes->peak_sd, stats->peak_bytes),
+              (unsigned long long)notes->samples, name);
+      free (name);
+    }
+}
+
 /* Prints the hotlines, a line each, at most 100 columns. */
 static void
 hot_print (const Profile *profile, uint32_t n_rows)
@@ -116,15 +161,28 @@ int
 sli_command_hot (int argc, char **argv)
 {
   PatternOptions options = { .n_rows = 20 };
-  const ToolOption table[] = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N",
-                                 "Lines (20)", 1, UINT32_MAX },
-                               { 0 } };
+  bool good = true;
+  const ToolOption table[]
+      = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N", "Lines (20)", 1,
+            UINT32_MAX },
+          OPTION (OUTPUT, NULL, 'o', &options.output, "FILE",
+                  "JSON instead of the table"),
+          { 0 } };
   Profile *profile = one_trace_open (&options, table,
                                      "The sites that allocate most.", argc,
                                      argv);
-  hot_print (profile, options.n_rows);
+  if (options.output != NULL)
+    {
+      FILE *file = sli_file_begin (options.output);
+      sli_profile_write (profile, file, NULL);
+      good = sli_file_end (file, options.output);
+    }
+  else if (profile->sample_bytes > 0)
+    hot_print_sampled (profile, options.n_rows);
+  else
+    hot_print (profile, options.n_rows);
   sli_profile_free (profile);
-  return TOOL_OK;
+  return good ? TOOL_OK : TOOL_FAILED;
 }
 
 static void
@@ -162,6 +220,7 @@ sli_command_callers (int argc, char **argv)
   Profile *profile = one_trace_open (&options, table,
                                      "Who consumes a site, in percent.", argc,
                                      argv);
+  sample_print (profile);
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
       uint32_t index = profile->ranked[rank];

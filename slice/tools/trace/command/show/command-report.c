@@ -37,7 +37,12 @@ sli_command_report (int argc, char **argv)
       = { NULL, sli_stage_load (advice, "slice-trace advice 1"),
           sli_stage_load (replay, "slice-trace replay 1"),
           times == NULL ? NULL : sli_stage_patterns (times, &trace.profile) };
+  trace.profile.takes_sampled = true;
   documents[0] = sli_stage_patterns (argv[0], &trace.profile);
+  if (sli_stage_is_sampled (documents[0])
+      && (times != NULL || replay != NULL || advice != NULL))
+    sli_tool_exit (TOOL_USAGE, "%s: sampled (record --sample): there are no "
+                   "times, replay or advice of it", argv[0]);
   OriginFile first = { documents[0], argv[0] };
   sli_origin_check (&first, &(OriginFile){ documents[1], advice });
   sli_origin_check (&first, &(OriginFile){ documents[2], replay });
