@@ -121,6 +121,37 @@ equal "page faults as in the changed program" \
   "$((faults < changed + changed / 4 + 400))" 1
 echo "# $faults, and $changed in the changed program"
 
+# free (NULL) frees no other block: a loop with it only frees
+cat > "$work/nulls.c" << 'END'
+#include <stdlib.h>
+typedef struct { void *next, *volatile text, *volatile name; } Item;
+int main (void)
+{
+  Item *last = NULL;
+  for (int i = 0; i < 5000; i++)
+    {
+      Item *item = calloc (1, sizeof *item);
+      item->next = last;
+      last = item;
+    }
+  while (last != NULL)
+    {
+      Item *next = last->next;
+      free (last->text);
+      free (last->name);
+      free (last);
+      last = next;
+    }
+  return 0;
+}
+END
+$CC -O2 -g -Wl,--build-id=sha1 "$work/nulls.c" -o "$work/nulls" || exit 1
+record "$work/nulls.trace" "$work/nulls"
+"$trace" predict -n 5 --as linear "$work/nulls.trace" "$work/nulls" \
+  > "$work/out" 2>&1
+equal "a loop that frees no block besides only frees" \
+  "$(awk '$1 == "frees" { print $2 }' "$work/out")" 4999
+
 # the sites of one function, which has two calls of malloc, go together
 cat > "$work/twice.c" << 'END'
 #include <stdlib.h>
