@@ -31,6 +31,7 @@ EXTRA_DIST += \
 	%D%/changes/requests.diff \
 	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
+	%D%/changes/xml2.diff \
 	%D%/changes/yajl.diff \
 	%D%/changes/yaml.diff \
 	%D%/list \
@@ -60,6 +61,7 @@ EXTRA_DIST += \
 	%D%/measured/requests.txt \
 	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
+	%D%/measured/xml2.txt \
 	%D%/measured/yajl.txt \
 	%D%/measured/yaml.txt \
 	%D%/packages \
