@@ -12,6 +12,7 @@
 #include "depot/depot.h"
 #include "slab/slab.h"
 #include "port/os.h"
+#include "port/tls.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -725,6 +726,53 @@ test_shuffled_goes_home (void)
   check_valid ();
 }
 
+/* --- remote chunks --- */
+
+/* A magazine of three chunks that another thread has allocated. */
+typedef struct
+{
+  Magazine *magazine;
+  uint16_t tag; /* that thread's */
+} Remote;
+
+static void
+push_remote (unsigned index G_GNUC_UNUSED, void *data)
+{
+  Remote *remote = data;
+  DepotExchange exchange;
+
+  if (sli_tls_tag () == remote->tag)
+    return; /* rare: the two threads have the same tag */
+  sli_depot_push (remote->magazine, UINT_MAX, &exchange);
+  g_assert_true (exchange.is_remote);
+  g_assert_true (exchange.spare == remote->magazine);
+}
+
+/* All its rounds are examined, and nothing else: the first is no neighbour of
+ * the second, as the third is. */
+static void
+test_remote_goes_home (void)
+{
+  enum { SMALL_CLASS = 4, N = 4 };
+  void *chunks[N];
+  Remote remote;
+
+  begin_without_limit ();
+  remote.tag = sli_tls_tag ();
+  remote.magazine = sli_depot_new_magazine (SMALL_CLASS, LARGEST);
+  g_assert_nonnull (remote.magazine);
+  g_assert_cmpuint (sli_slab_alloc (SMALL_CLASS, N, chunks + N), ==, N);
+  remote.magazine->slots[1] = chunks[0];
+  remote.magazine->slots[2] = chunks[2];
+  remote.magazine->slots[3] = chunks[3];
+  remote.magazine->n_rounds = 3;
+  test_gang (1, push_remote, &remote);
+  sli_depot_flush (remote.magazine);
+  sli_slab_free (SMALL_CLASS, 1, &chunks[1], "test");
+  g_assert_cmpuint (chunks_out (SMALL_CLASS), ==, 0);
+  check_valid ();
+}
+
 /* --- threads --- */
 
 static void
@@ -857,6 +905,7 @@ main (int argc, char **argv)
                   test_fragmented_anywhere);
   test_add_fresh ("/slice/depot/shuffled", test_shuffled);
   test_add_fresh ("/slice/depot/shuffled-goes-home", test_shuffled_goes_home);
+  test_add_fresh ("/slice/depot/remote-goes-home", test_remote_goes_home);
   test_add_fresh ("/slice/depot/threads", test_threads);
   test_add_fresh ("/slice/depot/contention", test_contention);
   return g_test_run ();
