@@ -163,11 +163,12 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
   return object;
 }
 
-/** Changes an object's size.  It stays in place if it shrinks, or if it is the
- * last object of the current block (slice_linear_free_last()), was allocated
- * since the newest mark, and fits that block; otherwise it is copied, and the
- * copy is a new object.  An object with a dedicated block is copied if it
- * grows.  (Under valgrind and the sanitizers one that shrinks may be copied,
+/** Changes an object's size.  It stays in place if it shrinks.  It also does if
+ * it was allocated since the newest mark and fits where it is: at the end of
+ * the current block (slice_linear_free_last()), or in its dedicated block.
+ * Otherwise it is copied, and the copy is a new object; a dedicated block that
+ * was allocated since the newest mark is then returned, and the old object
+ * with it.  (Under valgrind and the sanitizers one that shrinks may be copied,
  * too, so that they see its end.)
  *
  * @param linear    the arena; not NULL
@@ -179,8 +180,10 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
  *
  * Threads: the arena's owner.
  * Cost: as slice_linear_alloc(), and the copy.  If the arena has dedicated
- *   blocks, an object that shrinks and is not the last one is searched for:
- *   O(blocks added since).
+ *   blocks, an object that is not the last one is searched for: O(blocks added
+ *   since) if it shrinks; if it grows to more than 256 bytes, in the 64 newest
+ *   blocks, and in an older one it does not count as found: it is copied, and
+ *   the old object keeps its block.
  */
 SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
                                      size_t old_size, size_t new_size);
@@ -448,13 +451,21 @@ slice_linear_strdup (SliceLinear *linear, const char *string)
 /** A copy of at most `max` bytes, with a NUL; NULL for NULL. */
 SLICE_API char *slice_linear_strndup (SliceLinear *linear, const char *string,
                                       size_t max);
-/** Appends to a string of this arena, in place if it is the last object and not
- * older than the newest mark.
+/** Appends to a string of this arena, in place where slice_linear_resize()
+ * would resize it in place.
  *
  * @param string  *string may be NULL, which counts as empty; it is updated if
- *                the string moves
- * @param suffix  not NULL
+ *                the string moves, and the old one may be freed
+ * @param suffix  not NULL; it may be a part of the string
  * @return        false with errno ENOMEM, and *string is unchanged
+ *
+ * A string of more than 256 bytes that moves gets a dedicated block with half
+ * as much again as it needs, or less if a limit or the memory forbids that; or
+ * a spare block that has so much.  So n appends of one byte move a string O(log
+ * n) times and the arena holds O(n) bytes for it, under valgrind and the
+ * sanitizers, too, and if other objects are added between the appends.  While
+ * a string moves, its old and its new block must fit the arena's limit.  Each
+ * append to a shorter string that is not the last object makes a copy.
  */
 SLICE_API bool slice_linear_strcat (SliceLinear *linear, char **string,
                                     const char *suffix);

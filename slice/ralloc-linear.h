@@ -128,18 +128,36 @@ SLICE_API void *ralloc_parent_of_linear_parent (const void *linear);
  * @param linear    the context
  * @param old       the object; NULL allocates
  * @param new_size  bytes; 0 as in ralloc_linear_alloc_child()
- * @return          the object: in place if it was the last allocated and
- *                  the buffer is large enough, else a copy
+ * @return          the object: in place if it was the last allocated or has
+ *                  a buffer of its own, and that is large enough, else a copy
  *
  * Linear objects have no size of their own: `new_size` bytes are copied, or
- * fewer if the old object's buffer ends before, or has the new object.
+ * fewer if the old object's buffer ends before, or has the new object.  An
+ * object that leaves a buffer of its own is freed with that buffer; a buffer
+ * that is not among the 64 newest is neither found nor freed.
  * Source: Mesa 22.3 linear_realloc().
  */
 SLICE_API void *ralloc_linear_realloc (void *linear, void *old,
                                        size_t new_size);
 
-/** The string calls for linear contexts: as those of ralloc.h; the string is
- * reallocated in `linear`, in place if it is the last object. */
+/* The string calls for linear contexts: as those of ralloc.h; the string is
+ * reallocated in `linear`, in place if it is the last object or has a buffer of
+ * its own.
+ *
+ * A string of more than 256 bytes that moves gets a buffer of its own with half
+ * as much again as it needs, or less if a limit or the memory forbids that; the
+ * own buffer that it had is freed.  So n appends of one byte move a string
+ * O(log n) times and the context holds O(n) bytes for it, also if objects are
+ * allocated between the appends, and the same string grows again before 64
+ * further buffers are added.  Each append to a shorter string that is not the
+ * last object makes a copy.  While a string moves, its old and its new buffer
+ * must fit the limits.
+ *
+ * With always-malloc, valgrind and the sanitizers each append moves the string,
+ * as in ralloc_strcat(), and frees the old one, if it is among the 64 objects
+ * that were allocated or grew last. */
+
+/** A copy of a string; NULL of NULL. */
 SLICE_API char *ralloc_linear_strdup (void *linear, const char *str)
     SLICE_ATTR_MALLOC;
 /** A copy of n bytes; as ralloc_memdup(). */

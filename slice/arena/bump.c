@@ -163,13 +163,26 @@ sli_bump_alloc (Bump *bump, size_t alignment, size_t size)
   return object;
 }
 
+/* The bytes in objects of dedicated blocks.  Their sizes are the caller's, and
+ * a string may have grown from less than it was allocated with. */
+static size_t
+bump_own_bytes (const Bump *bump)
+{
+  size_t bytes = 0;
+
+  for (uint32_t i = 0; i < bump->chain.n_used; i++)
+    if (sli_block_is_dedicated (&bump->chain.table[i]))
+      bytes += sli_block_bytes (&bump->chain.table[i]);
+  return bump->own_bytes < bytes ? bump->own_bytes : bytes;
+}
+
 void
 sli_bump_stats (const Bump *bump, size_t control_bytes, SliceArenaStats *stats)
 {
   const BlockChain *chain = &bump->chain;
 
   sli_chain_stats (chain, control_bytes, stats);
-  stats->used_bytes = bump->left_bytes + bump->own_bytes;
+  stats->used_bytes = bump->left_bytes + bump_own_bytes (bump);
   if (bump->current != BLOCK_NONE)
     {
       char *at = sli_bump_at (bump);

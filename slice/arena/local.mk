@@ -21,6 +21,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/locked.h \
 	%D%/linear/linear-grow.c \
 	%D%/linear/linear-mark.c \
+	%D%/linear/linear-resize.c \
 	%D%/linear/linear-string.c \
 	%D%/linear/linear.c \
 	%D%/linear/linear.h \

@@ -12,8 +12,10 @@
 
 #include "linear-prefix.h"
 
+/* own: LINEAR_BUFFER_OWN or 0 */
 static LinearBuffer *
-buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
+buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes,
+            size_t own)
 {
   bool limited = (head_of (linear)->parent & NODE_LIMITED) != 0;
   LinearBuffer *buffer;
@@ -27,7 +29,7 @@ buffer_new (LinearPrefix *prefix, const void *linear, size_t bytes)
         sli_limit_subtract (linear, bytes);
       return NULL;
     }
-  buffer->bytes = bytes;
+  buffer->bytes_and_own = bytes | own;
   buffer->next = prefix->buffers;
   prefix->buffers = buffer;
   prefix->held_bytes += bytes;
@@ -73,11 +75,12 @@ object_in_new_buffer (LinearPrefix *prefix, void *linear, size_t rounded)
   size_t bytes = next_buffer_bytes (prefix);
   bool is_alone = rounded > bytes / LINEAR_OVERSIZE_PART;
   LinearBuffer *buffer
-      = is_alone ? NULL : buffer_new (prefix, linear, bytes);
+      = is_alone ? NULL : buffer_new (prefix, linear, bytes, 0);
 
   if (buffer == NULL)
     {
-      buffer = buffer_new (prefix, linear, alone_bytes (rounded));
+      buffer = buffer_new (prefix, linear, alone_bytes (rounded),
+                           LINEAR_BUFFER_OWN);
       return buffer != NULL ? buffer + 1 : NULL;
     }
   prefix->last = (char *) (buffer + 1);
@@ -219,19 +222,157 @@ ralloc_linear_zalloc_child_array (void *linear, size_t size, size_t count)
 
 /* --- growing objects ----------------------------------------------------- */
 
+/* The word that leads to an object's own buffer; NULL: it has none, or one
+ * that is not among the newest. */
+static LinearBuffer **
+own_find (LinearPrefix *prefix, const char *object)
+{
+  LinearBuffer **place = &prefix->buffers;
+  unsigned n;
+
+  for (n = 0; n < LINEAR_LOOKS_MAX && *place != NULL; n++)
+    {
+      if ((const char *) (*place + 1) == object)
+        return (*place)->bytes_and_own & LINEAR_BUFFER_OWN ? place : NULL;
+      place = &(*place)->next;
+    }
+  return NULL;
+}
+
+/* Makes a buffer the newest one, so that the next append finds it at once. */
+static void
+own_to_front (LinearPrefix *prefix, LinearBuffer **place)
+{
+  LinearBuffer *buffer = *place;
+
+  *place = buffer->next;
+  buffer->next = prefix->buffers;
+  prefix->buffers = buffer;
+}
+
+/* Frees the own buffer of an object that has moved, if it has one. */
+static void
+own_free (LinearPrefix *prefix, const void *linear, const char *object)
+{
+  LinearBuffer **place = own_find (prefix, object);
+  LinearBuffer *buffer;
+  size_t bytes;
+
+  if (place == NULL)
+    return;
+  buffer = *place;
+  *place = buffer->next;
+  bytes = linear_buffer_bytes (buffer);
+  prefix->held_bytes -= bytes;
+  if (head_of (linear)->parent & NODE_LIMITED)
+    sli_limit_subtract (linear, bytes);
+  sli_context_linear_memory_free (buffer, bytes);
+}
+
+/* Makes a buffer for one object, which can grow to `room' bytes there, or to
+ * less if memory is short.  NULL: there is no memory for any room. */
+static void *
+own_new (LinearPrefix *prefix, const void *linear, size_t size, size_t room)
+{
+  LinearBuffer *buffer = NULL;
+  size_t more = room - size;
+  int error = errno;
+
+  for (; buffer == NULL && more >= LINEAR_ROOM_MIN; more /= 2)
+    buffer = buffer_new (prefix, linear, alone_bytes (size + more),
+                         LINEAR_BUFFER_OWN);
+  errno = error; /* less may do */
+  return buffer != NULL ? buffer + 1 : NULL;
+}
+
 bool
 sli_context_linear_extend (void *linear, char *object, size_t new_size,
                            const char *operation)
 {
   LinearPrefix *prefix;
+  LinearBuffer **place;
 
   if (sli_context_mode & MODE_NODES)
     return false;
   prefix = linear_checked (linear, operation);
-  if (object != prefix->last || new_size > (size_t) (prefix->end - object))
+  if (object == prefix->last)
+    {
+      if (new_size > (size_t) (prefix->end - object))
+        return false;
+      prefix->at = object + object_bytes (new_size);
+      return true;
+    }
+  place = own_find (prefix, object);
+  if (place == NULL
+      || new_size > linear_buffer_bytes (*place) - sizeof (LinearBuffer))
     return false;
-  prefix->at = object + object_bytes (new_size);
+  own_to_front (prefix, place);
   return true;
+}
+
+/* In MODE_NODES: returns true if an object is one of the youngest.  (A text may
+ * also be elsewhere, and no node.) */
+static COLD bool
+is_young_node (const void *linear, const void *object, const char *operation)
+{
+  const Node *node = sli_context_check (linear, operation);
+  const void *child = node_first_child (node);
+  unsigned n;
+
+  for (n = 1; child != NULL && child != object && n < LINEAR_LOOKS_MAX; n++)
+    child = node_next (node_of (child), child);
+  return child == object;
+}
+
+/* Resizes an object that is a node, and makes it the youngest object, so that
+ * the next append finds it at once. */
+static COLD void *
+young_node_resize (void *linear, void *object, size_t size, size_t room,
+                   const char *operation)
+{
+  void *resized = sli_context_resize (object, size, room, operation);
+  uintptr_t word;
+
+  if (resized == NULL)
+    return NULL;
+  word = context_enter (linear, operation);
+  node_unlink (node_of (resized), resized, operation);
+  node_link (linear, node_of (resized), resized);
+  context_leave (linear, word);
+  return resized;
+}
+
+/* Copies a text of `used' bytes to a new place, where it can grow. */
+static char *
+text_copy (void *linear, const char *text, size_t used, size_t size,
+           size_t room, const char *operation)
+{
+  bool is_node = (sli_context_mode & MODE_NODES) != 0;
+  char *copy = NULL;
+
+  if (!is_node && size > LINEAR_SHARED_TEXT_MAX)
+    copy = own_new (linear_prefix (linear), linear, size, room);
+  if (copy == NULL)
+    copy = sli_context_linear_alloc (linear, size, operation);
+  if (copy != NULL)
+    memcpy (copy, text, used);
+  if (copy != NULL && !is_node)
+    own_free (linear_prefix (linear), linear, text);
+  return copy;
+}
+
+char *
+sli_context_linear_text (void *linear, char *text, size_t used, size_t size,
+                         const char *operation)
+{
+  size_t room = size + size / 2;
+
+  if (sli_context_linear_extend (linear, text, size, operation))
+    return text;
+  if ((sli_context_mode & MODE_NODES) != 0
+      && is_young_node (linear, text, operation))
+    return young_node_resize (linear, text, size, room, operation);
+  return text_copy (linear, text, used, size, room, operation);
 }
 
 /* The number of bytes from an object on that certainly belong to the
@@ -254,7 +395,7 @@ readable_bytes (void *linear, const char *object)
     return (size_t) (end - object);
   for (buffer = prefix->buffers; buffer != NULL; buffer = buffer->next)
     {
-      end = (const char *) buffer + buffer->bytes;
+      end = (const char *) buffer + linear_buffer_bytes (buffer);
       if (object >= (const char *) buffer && object < end)
         return (size_t) (end - object);
     }
@@ -273,6 +414,10 @@ ralloc_linear_realloc (void *linear, void *old, size_t new_size)
   if (sli_context_linear_extend (linear, old, new_size,
                                  "ralloc_linear_realloc"))
     return old;
+  if ((sli_context_mode & MODE_NODES) != 0
+      && is_young_node (linear, old, "ralloc_linear_realloc"))
+    return young_node_resize (linear, old, new_size, new_size,
+                              "ralloc_linear_realloc");
   readable = readable_bytes (linear, old);
   object = sli_context_linear_alloc (linear, new_size,
                                      "ralloc_linear_realloc");
@@ -283,5 +428,7 @@ ralloc_linear_realloc (void *linear, void *old, size_t new_size)
   distance = (uintptr_t) object - (uintptr_t) old;
   readable = readable < distance ? readable : distance;
   memcpy (object, old, new_size < readable ? new_size : readable);
+  if ((sli_context_mode & MODE_NODES) == 0)
+    own_free (linear_prefix (linear), linear, old);
   return object;
 }

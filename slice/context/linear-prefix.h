@@ -41,15 +41,30 @@ enum
   LINEAR_OPTION_STEP_BYTES = 2048, /* min_buffer_size is rounded up to this */
   /* An object that does not fit gets a buffer of its own if it is larger than
    * this part of the next one. */
-  LINEAR_OVERSIZE_PART = 4
+  LINEAR_OVERSIZE_PART = 4,
+  /* A text longer than this that moves gets a buffer of its own. */
+  LINEAR_SHARED_TEXT_MAX = 256,
+  LINEAR_ROOM_MIN = 64, /* less room for appends is not worth a buffer */
+  /* An object that grows is searched for in this many of the newest buffers,
+   * and if objects are nodes, of the youngest of these. */
+  LINEAR_LOOKS_MAX = 64
 };
 
 typedef struct LinearBuffer LinearBuffer;
 struct LinearBuffer
 {
   _Alignas (NODE_ALIGN) LinearBuffer *next; /* the next older one */
-  size_t bytes;                             /* this header included */
+  size_t bytes_and_own; /* this header included */
 };
+
+/* The low bit of a buffer's size: it holds a single object, at its start. */
+#define LINEAR_BUFFER_OWN ((size_t) 1)
+
+static inline size_t
+linear_buffer_bytes (const LinearBuffer *buffer)
+{
+  return buffer->bytes_and_own & ~LINEAR_BUFFER_OWN;
+}
 
 typedef struct
 {
@@ -101,6 +116,7 @@ linear_checked (const void *linear, const char *operation)
 }
 
 void *sli_context_linear_memory_new (size_t bytes);
+void sli_context_linear_memory_free (void *memory, size_t bytes);
 
 /* Rounds up to the size of the class, so that no part of a chunk is wasted. */
 size_t sli_context_linear_memory_bytes (size_t bytes);

@@ -1,7 +1,7 @@
 /* linear-string.c - strings in linear contexts
  *
  * Layer: context.  No locks.  The string that was allocated last grows in
- * place; any other moves.
+ * place, as does one that has a buffer of its own; any other moves.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -51,7 +51,6 @@ string_grow (void *linear, char *old, size_t start, size_t length,
              const char *operation)
 {
   size_t bytes;
-  char *text;
 
   if (UNLIKELY (__builtin_add_overflow (start, length, &bytes)
                 || bytes >= (size_t) PTRDIFF_MAX / 2))
@@ -59,13 +58,9 @@ string_grow (void *linear, char *old, size_t start, size_t length,
       errno = ENOMEM;
       return NULL;
     }
-  if (old != NULL
-      && sli_context_linear_extend (linear, old, bytes + 1, operation))
-    return old;
-  text = sli_context_linear_alloc (linear, bytes + 1, operation);
-  if (text != NULL && start > 0)
-    memcpy (text, old, start);
-  return text;
+  return old != NULL ? sli_context_linear_text (linear, old, start, bytes + 1,
+                                                operation)
+                     : sli_context_linear_alloc (linear, bytes + 1, operation);
 }
 
 static SLICE_ATTR_PRINTF (4, 0) bool
@@ -191,6 +186,7 @@ ralloc_linear_strcat (void *linear, char **dest, const char *str)
 {
   size_t existing;
   size_t length;
+  size_t inside;
   char *both;
 
   sli_context_require_string (dest, "ralloc_linear_strcat");
@@ -198,11 +194,13 @@ ralloc_linear_strcat (void *linear, char **dest, const char *str)
   sli_context_require_string (str, "ralloc_linear_strcat");
   existing = strlen (*dest);
   length = strlen (str);
+  /* The text may be a part of the string that it is appended to. */
+  inside = (uintptr_t) str - (uintptr_t) *dest;
   both = string_grow (linear, *dest, existing, length,
                       "ralloc_linear_strcat");
   if (UNLIKELY (both == NULL))
     return false;
-  memmove (both + existing, str, length);
+  memcpy (both + existing, inside <= existing ? both + inside : str, length);
   both[existing + length] = '\0';
   *dest = both;
   return true;

@@ -67,8 +67,8 @@ sli_context_linear_memory_new (size_t bytes)
                                     : sli_large_alloc (bytes, false);
 }
 
-CONTEXT_TEXT static void
-memory_free (void *memory, size_t bytes)
+CONTEXT_TEXT void
+sli_context_linear_memory_free (void *memory, size_t bytes)
 {
   if (bytes <= slab_block_max ())
     slice_free1 (bytes, memory);
@@ -95,11 +95,11 @@ sli_context_linear_release (Node *node)
   for (; buffer != NULL; buffer = next)
     {
       next = buffer->next;
-      memory_free (buffer, buffer->bytes);
+      sli_context_linear_memory_free (buffer, linear_buffer_bytes (buffer));
     }
   if (prefix->block_bytes > slab_block_max ())
     sli_map_forget (node + 1);
-  memory_free (prefix, prefix->block_bytes);
+  sli_context_linear_memory_free (prefix, prefix->block_bytes);
 }
 
 /* --- contexts ------------------------------------------------------------ */

@@ -8,6 +8,7 @@ arena_tests = \
 	%D%/test-first-call \
 	%D%/test-linear \
 	%D%/test-linear-steps \
+	%D%/test-linear-text \
 	%D%/test-failed-calls \
 	%D%/test-locked \
 	%D%/test-pool \
@@ -31,6 +32,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_first_call_LDADD = $(slice_test_libs)
 %C%_test_linear_SOURCES = %D%/test-linear.c $(arena_test_sources)
 %C%_test_linear_LDADD = $(slice_test_libs)
+%C%_test_linear_text_SOURCES = %D%/test-linear-text.c $(arena_test_sources)
+%C%_test_linear_text_LDADD = $(slice_test_libs)
 %C%_test_linear_steps_SOURCES = \
 	%D%/test-linear-steps.c \
 	$(arena_test_sources) \
@@ -42,6 +45,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/linear/linear.c \
 	slice/arena/linear/linear-grow.c \
 	slice/arena/linear/linear-mark.c \
+	slice/arena/linear/linear-resize.c \
 	slice/arena/source/source-map.c \
 	slice/arena/source/span.c \
 	slice/arena/source/span-direct.c \

@@ -348,6 +348,172 @@ test_overflow (void)
   ralloc_free (linear);
 }
 
+/* --- texts that grow ----------------------------------------------------- */
+
+#define PIECE "0123456789abcdef"
+
+enum
+{
+  PIECE_BYTES = sizeof PIECE - 1,
+  /* From 257 bytes to 128 KB by half as much again, and a few more. */
+  MOVES_MAX = 22
+};
+
+static void
+expect_pieces (const char *text, unsigned n)
+{
+  g_assert_cmpuint (strlen (text), ==, n * PIECE_BYTES);
+  for (unsigned i = 0; i < n; i++)
+    g_assert_true (memcmp (text + i * PIECE_BYTES, PIECE, PIECE_BYTES) == 0);
+}
+
+/* Appends a piece in one of the ways to do so. */
+static void
+append (void *linear, char **text, size_t *end, unsigned way)
+{
+  switch (way % 3)
+    {
+    case 0:
+      g_assert_true (ralloc_linear_strcat (linear, text, PIECE));
+      break;
+    case 1:
+      g_assert_true (
+          ralloc_linear_asprintf_append (linear, text, "%s", PIECE));
+      break;
+    default:
+      *end = strlen (*text);
+      g_assert_true (ralloc_linear_asprintf_rewrite_tail (linear, text, end,
+                                                          "%s", PIECE));
+    }
+}
+
+/* A text moves O(log n) times (under a tool at each append), and holds O(n)
+ * bytes at any length. */
+static void
+test_text_grows (void)
+{
+  void *root = ralloc_context (NULL);
+  void *linear = ralloc_linear_context (root);
+  char *text = ralloc_linear_strdup (linear, "");
+  unsigned n_moves = 0;
+  size_t end = 0;
+
+  for (unsigned n = 1; n <= 8000; n++)
+    {
+      char *before = text;
+      append (linear, &text, &end, n);
+      n_moves += text != before;
+      g_assert_cmpuint (ralloc_total_size (linear), <=,
+                        3 * n * PIECE_BYTES + 8192);
+    }
+  expect_pieces (text, 8000);
+  if (!is_annotated ())
+    g_assert_cmpuint (n_moves, <=, MOVES_MAX);
+  ralloc_free (root);
+}
+
+/* So do two that grow by turns, with other objects between the appends. */
+static void
+test_text_by_turns (void)
+{
+  void *root = ralloc_context (NULL);
+  void *linear = ralloc_linear_alloc_parent (root, 24);
+  char *texts[2] = { linear, ralloc_linear_strdup (linear, "") };
+  unsigned n_moves = 0;
+  size_t end = 0;
+
+  texts[0][0] = '\0';
+  for (unsigned i = 0; i < 4000; i++)
+    {
+      char *before = texts[i % 2];
+      append (linear, &texts[i % 2], &end, i);
+      n_moves += texts[i % 2] != before;
+      memset (ralloc_linear_alloc_child (linear, 40), 'x', 40);
+    }
+  expect_pieces (texts[0], 2000);
+  expect_pieces (texts[1], 2000);
+  g_assert_cmpuint (ralloc_total_size (linear), <=,
+                    3 * (2 * 2000 * PIECE_BYTES + 4000 * 40));
+  /* Up to 256 bytes each append moves a text that is not the last object. */
+  if (!is_annotated ())
+    g_assert_cmpuint (n_moves, <=, 2 * (MOVES_MAX + 256 / PIECE_BYTES));
+  ralloc_free (root);
+}
+
+/* A limit stops a text near half of it, as the old and the new one must fit
+ * while it moves. */
+static void
+test_text_limit (void)
+{
+  void *root = ralloc_context (NULL);
+  unsigned n = 0;
+
+  g_assert_true (ralloc_set_limit (root, 65536));
+  size_t used = ralloc_limit_used (root);
+  void *linear = ralloc_linear_context (root);
+  char *text = ralloc_linear_strdup (linear, "");
+  while (ralloc_linear_strcat (linear, &text, "x"))
+    n++;
+  g_assert_cmpint (errno, ==, ENOMEM);
+  g_assert_cmpuint (strlen (text), ==, n);
+  g_assert_cmpuint (n, >=, 65536 / 5 * 2);
+  g_assert_cmpuint (ralloc_limit_used (root), <=, 65536);
+  ralloc_free (linear);
+  g_assert_cmpuint (ralloc_limit_used (root), ==, used);
+  ralloc_free (root);
+}
+
+/* The suffix may be in the string, which moves; and the string need not be in
+ * the context. */
+static void
+test_text_itself (void)
+{
+  void *root = ralloc_context (NULL);
+  void *linear = ralloc_linear_context (root);
+  char elsewhere[] = "ab";
+  char *text = elsewhere;
+
+  for (size_t length = 2; length < 100000; length *= 2)
+    {
+      g_assert_true (ralloc_linear_strcat (linear, &text, text));
+      g_assert_true (ralloc_linear_strcat (linear, &text, text + 2 * length));
+      g_assert_cmpuint (strlen (text), ==, 2 * length);
+      for (size_t i = 0; i < 2 * length; i++)
+        g_assert_cmpint (text[i], ==, "ab"[i % 2]);
+    }
+  g_assert_true (
+      ralloc_linear_asprintf_append (linear, &text, "%s", text + 65536));
+  g_assert_cmpuint (strlen (text), ==, 2 * 131072 - 65536);
+  g_assert_cmpstr (elsewhere, ==, "ab");
+  ralloc_free (root);
+}
+
+/* An object that leaves its own buffer returns it. */
+static void
+test_realloc_large (void)
+{
+  void *root = ralloc_context (NULL);
+  size_t size = 1000;
+
+  g_assert_true (ralloc_set_limit (root, 1000000));
+  size_t used = ralloc_limit_used (root);
+  void *linear = ralloc_linear_context (root);
+  char *object = ralloc_linear_alloc_child (linear, size);
+  memset (object, 'x', size);
+  for (; size < 100000; size += 80)
+    {
+      object = ralloc_linear_realloc (linear, object, size + 80);
+      memset (object + size, 'x', 80);
+      g_assert_nonnull (ralloc_linear_alloc_child (linear, 8));
+    }
+  for (size_t i = 0; i < size; i++)
+    g_assert_cmpint (object[i], ==, 'x');
+  g_assert_cmpuint (ralloc_total_size (linear), <=, 2 * size);
+  ralloc_free (linear);
+  g_assert_cmpuint (ralloc_limit_used (root), ==, used);
+  ralloc_free (root);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -366,5 +532,10 @@ main (int argc, char **argv)
   ADD ("utilisation", test_utilisation);
   ADD ("misc", test_misc);
   ADD ("overflow", test_overflow);
+  ADD ("text/grows", test_text_grows);
+  ADD ("text/by-turns", test_text_by_turns);
+  ADD ("text/limit", test_text_limit);
+  ADD ("text/itself", test_text_itself);
+  ADD ("realloc/large", test_realloc_large);
   return g_test_run ();
 }

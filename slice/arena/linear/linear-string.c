@@ -65,18 +65,21 @@ slice_linear_strndup (SliceLinear *linear, const char *string, size_t max)
 bool
 slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
 {
-  size_t old, more, old_size;
+  size_t old, more, old_size, size, inside;
   char *longer;
 
   string_require (linear);
   old = *string != NULL ? strlen (*string) : 0;
   more = strlen (suffix);
   old_size = *string != NULL ? old + 1 : 0;
+  size = old + more + 1;
+  /* The suffix may be a part of the string that it is appended to. */
+  inside = (uintptr_t) suffix - (uintptr_t) *string;
   longer = sli_arena_linear_resize (linear, *string, STRING_ALIGNMENT,
-                                    old_size, old + more + 1);
+                                    old_size, size, size + size / 2);
   if (longer == NULL)
     return false;
-  memcpy (longer + old, suffix, more);
+  memcpy (longer + old, inside < old_size ? longer + inside : suffix, more);
   longer[old + more] = '\0';
   *string = longer;
   return true;

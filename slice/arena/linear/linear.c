@@ -174,9 +174,9 @@ linear_resume (SliceLinear *linear)
     sli_arena_linear_enter_pushed (linear);
 }
 
-static void *
-linear_add_dedicated (SliceLinear *linear, size_t alignment, size_t size,
-                      size_t need)
+void *
+sli_arena_linear_add_dedicated (SliceLinear *linear, size_t alignment,
+                                size_t size, size_t need)
 {
   Bump *bump = &linear->bump;
   char *start, *object;
@@ -193,15 +193,13 @@ linear_add_dedicated (SliceLinear *linear, size_t alignment, size_t size,
   return object;
 }
 
-/* Objects of up to this size share blocks in the smallest arena, too. */
-#define SHARED_BYTES_MAX 256
-
 /* Returns true if an object should get a block of its own.  Not if it fits
  * into the next spare block, so that an arena repeats what it did before. */
 static bool
 linear_wants_dedicated (const BlockChain *chain, size_t need)
 {
-  return need > SHARED_BYTES_MAX && sli_chain_wants_dedicated (chain, need)
+  return need > LINEAR_SHARED_BYTES_MAX
+         && sli_chain_wants_dedicated (chain, need)
          && !sli_chain_has_spare (chain, need);
 }
 
@@ -210,8 +208,9 @@ static size_t
 linear_next_bytes (const BlockChain *chain, size_t need)
 {
   size_t bytes = sli_chain_next_bytes (chain);
+  bool is_shared = need <= LINEAR_SHARED_BYTES_MAX;
 
-  return need <= SHARED_BYTES_MAX && 4 * need > bytes ? 4 * need : bytes;
+  return is_shared && 4 * need > bytes ? 4 * need : bytes;
 }
 
 /* Adds an object that does not fit the current block. */
@@ -225,7 +224,7 @@ linear_add_beyond (SliceLinear *linear, size_t alignment, size_t size)
   size_t next;
 
   if (linear_wants_dedicated (&bump->chain, need))
-    return linear_add_dedicated (linear, alignment, size, need);
+    return sli_arena_linear_add_dedicated (linear, alignment, size, need);
   next = linear_next_bytes (&bump->chain, need);
   if (next > SLICE_BLOCK_BYTES_MAX
       && bump->current == (int32_t) bump->chain.n_used - 1
@@ -299,170 +298,6 @@ slice_linear_alloc_aligned_n (SliceLinear *linear, size_t alignment, size_t n,
   if (__builtin_mul_overflow (n, size, &bytes))
     bytes = SIZE_MAX; /* there is no memory for that */
   return slice_linear_alloc_aligned (linear, alignment, bytes);
-}
-
-/* --- the last object ----------------------------------------------------- */
-
-/* Returns true for the last object, unless it is older than the newest mark: a
- * rollback would cut off what it has grown by. */
-static bool
-linear_is_last (const SliceLinear *linear, const char *object, size_t size)
-{
-  const Bump *bump = &linear->bump;
-  size_t whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
-  size_t limit_offset = (uintptr_t) linear->mark_limit - (uintptr_t) object;
-
-  return bump->current != BLOCK_NONE && object >= sli_bump_start (bump)
-         && sli_bump_at (bump) == object + whole && limit_offset - 1 >= whole;
-}
-
-/* Removes the last object; the next one takes its address. */
-static void
-linear_cut_last (SliceLinear *linear, char *object)
-{
-  Bump *bump = &linear->bump;
-
-  if (bump->chain.is_annotated)
-    sli_annotate_cut (sli_bump_start (bump), object, bump->block_end);
-  sli_bump_set_at (bump, object);
-}
-
-/* Returns a dedicated block, if it is the last of all blocks and holds the
- * object. */
-static bool
-linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
-{
-  Bump *bump = &linear->bump;
-  uint32_t n_used = bump->chain.n_used;
-  Block last;
-  size_t offset;
-
-  if (n_used <= linear->mark_n_used)
-    return false;
-  last = bump->chain.table[n_used - 1];
-  offset = (uintptr_t) object - (uintptr_t) last.start;
-  if (!sli_block_is_dedicated (&last) || offset >= sli_block_bytes (&last)
-      || size > sli_block_bytes (&last) - offset)
-    return false;
-  if (bump->chain.is_traced)
-    sli_traced_free (bump, object);
-  assert_here (bump->own_bytes >= sli_round8 (size + (size == 0)));
-  bump->own_bytes -= sli_round8 (size + (size == 0));
-  sli_chain_drop (&bump->chain, n_used - 1);
-  return true;
-}
-
-bool
-slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
-{
-  linear_checked (linear);
-  if (object == NULL || linear_grows (linear))
-    return false;
-  if (!linear_is_last (linear, object, size))
-    return linear_free_dedicated (linear, object, size);
-  if (linear->bump.chain.is_traced)
-    sli_traced_free (&linear->bump, object);
-  linear_cut_last (linear, object);
-  return true;
-}
-
-/* Grows or shrinks the last object in place; its contents stay. */
-static bool
-linear_resize_last (SliceLinear *linear, char *object, size_t old_size,
-                    size_t new_size)
-{
-  Bump *bump = &linear->bump;
-  size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
-
-  if (!linear_is_last (linear, object, old_size)
-      || need > (size_t) (bump->block_end - object))
-    return false;
-  sli_bump_set_at (bump, object + need);
-  if (bump->chain.is_annotated)
-    {
-      char *start = sli_bump_start (bump);
-
-      sli_annotate_cut (start, object, bump->block_end);
-      sli_annotate_object (start, object, new_size);
-      sli_annotate_show_defined (object,
-                                 old_size < new_size ? old_size : new_size);
-    }
-  return true;
-}
-
-/* Counts an object that has shrunk in place.  In a dedicated block it counts
- * with its size, by which linear_free_dedicated() subtracts it later.  What is
- * older than the newest mark keeps its bytes. */
-static void
-linear_count_shrunk (SliceLinear *linear, const char *object, size_t old_size,
-                     size_t new_size)
-{
-  Bump *bump = &linear->bump;
-  int32_t index;
-  size_t less;
-
-  if (bump->own_bytes == 0)
-    return;
-  index = sli_chain_find (&bump->chain, object);
-  if (index < (int32_t) linear->mark_n_used
-      || !sli_block_is_dedicated (&bump->chain.table[index]))
-    return;
-  less = sli_round8 (old_size + (old_size == 0))
-         - sli_round8 (new_size + (new_size == 0));
-  assert_here (bump->own_bytes >= less);
-  bump->own_bytes -= less;
-}
-
-/* Tells the hooks that an object has another size or was moved; returns it. */
-static void *
-linear_report_resized (SliceLinear *linear, const void *object, void *resized,
-                     size_t new_size)
-{
-  Bump *bump = &linear->bump;
-
-  if (LIKELY (!bump->chain.is_traced) || resized == NULL)
-    return resized;
-  if (resized == object)
-    sli_traced_realloc (bump, object, object, new_size);
-  else
-    sli_traced_free (bump, object); /* the allocation was reported */
-  return resized;
-}
-
-void *
-sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
-                         size_t old_size, size_t new_size)
-{
-  bool is_aligned;
-  void *moved;
-
-  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  sli_arena_linear_require_still (linear);
-  if (object == NULL)
-    return sli_arena_linear_add (linear, alignment, new_size);
-  is_aligned = ((uintptr_t) object & (alignment - 1)) == 0;
-  if (new_size <= SIZE_MAX / 4 && is_aligned
-      && linear_resize_last (linear, object, old_size, new_size))
-    return linear_report_resized (linear, object, object, new_size);
-  /* An object that grows by less than its rounding would fit where it is.  But
-   * if it is older than the newest mark, a rollback promises its old bytes. */
-  if (new_size <= old_size && is_aligned && !linear->bump.chain.is_annotated)
-    {
-      linear_count_shrunk (linear, object, old_size, new_size);
-      return linear_report_resized (linear, object, object, new_size);
-    }
-  moved = sli_arena_linear_add (linear, alignment, new_size);
-  if (moved != NULL)
-    memcpy (moved, object, old_size < new_size ? old_size : new_size);
-  return linear_report_resized (linear, object, moved, new_size);
-}
-
-void *
-slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
-                     size_t new_size)
-{
-  return sli_arena_linear_resize (
-      linear, object, sli_natural_alignment (new_size), old_size, new_size);
 }
 
 /* --- queries ------------------------------------------------------------- */

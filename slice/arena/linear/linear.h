@@ -1,6 +1,6 @@
 /* linear.h - inside a linear arena
  *
- * Layer: arena: shared by linear.c, linear-grow.c and linear-string.c.
+ * Layer: arena: shared by the files of this folder.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,6 +8,12 @@
 #define SLI_ARENA_LINEAR_LINEAR_H
 
 #include "arena/bump.h"
+
+enum
+{
+  /* Objects of up to this size share blocks in the smallest arena, too. */
+  LINEAR_SHARED_BYTES_MAX = 256
+};
 
 typedef struct Cleanup Cleanup;
 
@@ -73,10 +79,15 @@ void sli_arena_linear_require_still (const SliceLinear *linear);
 void *sli_arena_linear_add (SliceLinear *linear, size_t alignment,
                             size_t size);
 
-/* slice_linear_resize() with an alignment. */
+/* Adds an object of `size' bytes with a block of its own, of `need' bytes. */
+void *sli_arena_linear_add_dedicated (SliceLinear *linear, size_t alignment,
+                                      size_t size, size_t need);
+
+/* slice_linear_resize() with an alignment.  An object that moves can then grow
+ * to `room' bytes, if there is memory for them; room 0: it need not grow. */
 void *sli_arena_linear_resize (SliceLinear *linear, void *object,
                                size_t alignment, size_t old_size,
-                               size_t new_size);
+                               size_t new_size, size_t room);
 
 /* Runs the cleanups that were added after `until', newest first. */
 void sli_arena_linear_run_cleanups (SliceLinear *linear, Cleanup *until);
