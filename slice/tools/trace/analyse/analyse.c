@@ -75,7 +75,7 @@ totals_freed (Analysis *analysis, const LiveObject *object)
 }
 
 static void
-object_die (Analysis *analysis, uint32_t index, const TraceEvent *event)
+object_freed (Analysis *analysis, uint32_t index, const TraceEvent *event)
 {
   LiveObject *object = &analysis->objects[index];
   ThreadState *thread = thread_of (analysis, event->thread);
@@ -166,7 +166,7 @@ object_allocated (Analysis *analysis, const TraceEvent *event)
       lost.op = TRACE_OP_FREE;
       lost.extra = 0;
       analysis->totals.n_lost_frees++;
-      object_die (analysis, lost_object - 1, &lost);
+      object_freed (analysis, lost_object - 1, &lost);
     }
   uint32_t index = object_new (analysis);
   *sli_table_add (&analysis->live, event->address) = index + 1;
@@ -191,8 +191,9 @@ object_allocated (Analysis *analysis, const TraceEvent *event)
                                   analysis->objects[index].site);
 }
 
-void
-sli_analysis_event (Analysis *analysis, const TraceEvent *event)
+/* Counts an event, and the live bytes up to it. */
+static void
+totals_event (Analysis *analysis, const TraceEvent *event)
 {
   Totals *totals = &analysis->totals;
   if (analysis->now == 0)
@@ -207,25 +208,39 @@ sli_analysis_event (Analysis *analysis, const TraceEvent *event)
   analysis->now_ticks = event->ticks;
   totals->n_events++;
   totals->by_op[event->op < TRACE_N_OPS ? event->op : 0]++;
+}
+
+static void
+event_alloc (Analysis *analysis, const TraceEvent *event)
+{
+  TraceEvent alloc = *event;
+  if (event->op == TRACE_OP_REALLOC_KEPT)
+    {
+      const ThreadState *thread = thread_of (analysis, event->thread);
+      alloc.size = thread->kept_size;
+      alloc.node = thread->kept_node;
+    }
+  object_allocated (analysis, &alloc);
+}
+
+static void
+event_free (Analysis *analysis, const TraceEvent *event)
+{
+  uint32_t object = sli_table_remove (&analysis->live, event->address);
+  if (object == 0)
+    analysis->totals.n_unknown_frees++;
+  else
+    object_freed (analysis, object - 1, event);
+}
+
+void
+sli_analysis_event (Analysis *analysis, const TraceEvent *event)
+{
+  totals_event (analysis, event);
   if (trace_op_is_alloc (event->op))
-    {
-      TraceEvent alloc = *event;
-      if (event->op == TRACE_OP_REALLOC_KEPT)
-        {
-          const ThreadState *thread = thread_of (analysis, event->thread);
-          alloc.size = thread->kept_size;
-          alloc.node = thread->kept_node;
-        }
-      object_allocated (analysis, &alloc);
-    }
+    event_alloc (analysis, event);
   else if (trace_op_is_free (event->op))
-    {
-      uint32_t object = sli_table_remove (&analysis->live, event->address);
-      if (object == 0)
-        totals->n_unknown_frees++;
-      else
-        object_die (analysis, object - 1, event);
-    }
+    event_free (analysis, event);
   else if (event->op == TRACE_OP_SCOPE_BEGIN
            || event->op == TRACE_OP_SCOPE_END)
     sli_scope_event (analysis, thread_of (analysis, event->thread), event);

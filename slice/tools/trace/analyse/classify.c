@@ -18,9 +18,10 @@
 #include <string.h>
 
 #define SLICE_BYTES_MAX 2064
-/* The absolute waste up to which an arena keeps its class. */
-#define GUARD_BYTES (64 * 1024)
-#define GUARD_SHARE 0.01
+/* The waste up to which an arena keeps its class: bytes, or a share of the
+ * program's peak if that is more. */
+#define WASTE_BYTES_MAX (64 * 1024)
+#define WASTE_SHARE_MAX 0.01
 
 typedef enum
 {
@@ -291,14 +292,13 @@ most (double a, double b)
   return a > b ? a : b;
 }
 
-/* Returns true if an arena's absolute waste is within the guard; otherwise it
- * gets the next worse class. */
+/* Returns true if an arena wastes so many bytes that it falls by a class. */
 static bool
-guard_holds (const Rule *rule, const double *numbers, uint64_t peak)
+wastes_too_much (const Rule *rule, const double *numbers, uint64_t peak)
 {
   bool arena = rule->class == CLASS_LINEAR || rule->class == CLASS_LINEAR_FAIR;
-  double allowed = most (GUARD_BYTES, GUARD_SHARE * (double)peak);
-  return !arena || numbers[NUMBER_WASTE] <= allowed;
+  double allowed = most (WASTE_BYTES_MAX, WASTE_SHARE_MAX * (double)peak);
+  return arena && numbers[NUMBER_WASTE] > allowed;
 }
 
 static bool
@@ -353,39 +353,51 @@ missed_explain (size_t n_rules, Verdict *verdict)
     }
 }
 
+enum
+{
+  N_RULES = sizeof rules / sizeof *rules
+};
+
+/* Finds the first rule that holds, and sets the class; N_RULES: none does.  An
+ * arena that wastes too much falls by one class, once: *is_lowered. */
+static size_t
+rule_find (uint64_t peak, Verdict *verdict, bool *is_lowered)
+{
+  *is_lowered = false;
+  verdict->class = CLASS_GENERAL;
+  for (size_t at = 0; at < N_RULES; at++)
+    {
+      const Rule *rule = &rules[at];
+      if (!rule_holds (rule, verdict->numbers))
+        continue;
+      if (*is_lowered || !wastes_too_much (rule, verdict->numbers, peak))
+        {
+          verdict->class = rule->class;
+          return at;
+        }
+      *is_lowered = true;
+      if (rule->class == CLASS_LINEAR)
+        {
+          verdict->class = CLASS_LINEAR_FAIR;
+          return at;
+        }
+    }
+  return N_RULES;
+}
+
 void
 sli_classify (const SiteStats *stats, double share, uint64_t peak,
               Verdict *verdict)
 {
-  const size_t n_rules = sizeof rules / sizeof *rules;
-  bool guarded = false;
+  bool is_lowered;
   memset (verdict, 0, sizeof *verdict);
   sli_numbers_read (stats, share, verdict);
-  verdict->class = CLASS_GENERAL;
-  size_t at = 0;
-  for (; at < n_rules; at++)
-    {
-      if (!rule_holds (&rules[at], verdict->numbers))
-        continue;
-      /* good becomes satisfactory, and satisfactory bad */
-      if (!guard_holds (&rules[at], verdict->numbers, peak) && !guarded)
-        {
-          guarded = true;
-          if (rules[at].class == CLASS_LINEAR)
-            {
-              verdict->class = CLASS_LINEAR_FAIR;
-              break;
-            }
-          continue;
-        }
-      verdict->class = rules[at].class;
-      break;
-    }
-  if (at < n_rules)
+  size_t at = rule_find (peak, verdict, &is_lowered);
+  if (at < N_RULES)
     holds_explain (&rules[at], verdict);
   else
     snprintf (verdict->holds, sizeof verdict->holds, "no rule holds");
-  if (guarded)
+  if (is_lowered)
     snprintf (verdict->holds, sizeof verdict->holds,
               "a class down: %.0f kB of waste",
               verdict->numbers[NUMBER_WASTE] / 1000);

@@ -72,6 +72,42 @@ sli_streams_free (TraceReader *reader)
   free (reader->heap);
 }
 
+/* Sets the columns to their parts of a block's bytes; false: they are too
+ * long. */
+static bool
+columns_open (TraceStream *stream, const TraceBlockHead *head)
+{
+  uint64_t total = 0;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      if (head->column_bytes[i] > head->raw_bytes - total)
+        return false;
+      stream->at[i] = stream->raw + total;
+      total += head->column_bytes[i];
+      stream->end[i] = stream->raw + total;
+    }
+  return true;
+}
+
+/* Empties the tables of a block's addresses, which have space for as many as
+ * it has events. */
+static void
+addresses_open (TraceStream *stream, uint32_t n_events)
+{
+  bool grow = stream->address_capacity < n_events;
+  if (grow)
+    stream->address_capacity = n_events;
+  for (int kind = 0; kind < 2; kind++)
+    {
+      if (grow)
+        stream->addresses[kind]
+            = sli_tool_grow (stream->addresses[kind],
+                             stream->address_capacity * sizeof (uint64_t));
+      stream->n_addresses[kind] = 0;
+      stream->last_address[kind] = stream->last_node[kind] = 0;
+    }
+}
+
 static bool
 block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
 {
@@ -87,30 +123,12 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
       sli_trace_damage (reader, offset, "its events are too few");
       return false;
     }
-  uint64_t total = 0;
-  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+  if (!columns_open (stream, &head))
     {
-      if (head.column_bytes[i] > head.raw_bytes - total)
-        {
-          sli_trace_damage (reader, offset, "its columns do not fit");
-          return false;
-        }
-      stream->at[i] = stream->raw + total;
-      total += head.column_bytes[i];
-      stream->end[i] = stream->raw + total;
+      sli_trace_damage (reader, offset, "its columns do not fit");
+      return false;
     }
-  bool grow = stream->address_capacity < head.n_items;
-  if (grow)
-    stream->address_capacity = head.n_items;
-  for (int kind = 0; kind < 2; kind++)
-    {
-      if (grow)
-        stream->addresses[kind]
-            = sli_tool_grow (stream->addresses[kind],
-                             stream->address_capacity * sizeof (uint64_t));
-      stream->n_addresses[kind] = 0;
-      stream->last_address[kind] = stream->last_node[kind] = 0;
-    }
+  addresses_open (stream, head.n_items);
   stream->first_ticks = head.first_ticks;
   stream->since = 0;
   stream->time_shift = head.time_shift;
@@ -121,12 +139,18 @@ block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
   return true;
 }
 
+/* Reads the next number of a column; false: it has no more. */
+static inline bool
+column_read (TraceStream *stream, unsigned column, uint64_t *value)
+{
+  return get_varint (&stream->at[column], stream->end[column], value);
+}
+
 static bool
 address_read (TraceStream *stream, bool is_free, uint64_t *address)
 {
   uint64_t value;
-  if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
-                   stream->end[TRACE_COLUMN_ADDRESS], &value))
+  if (!column_read (stream, TRACE_COLUMN_ADDRESS, &value))
     return false;
   if (value & 1)
     {
@@ -144,15 +168,51 @@ address_read (TraceStream *stream, bool is_free, uint64_t *address)
   return true;
 }
 
+/* Decodes an event's address: a scope's number, or that of a block; op: with
+ * its flag. */
+static bool
+decode_address (TraceStream *stream, unsigned op)
+{
+  TraceEvent *event = &stream->event;
+  if (event->op >= TRACE_OP_SCOPE_BEGIN)
+    {
+      if (!column_read (stream, TRACE_COLUMN_ADDRESS, &event->address))
+        return false;
+    }
+  else if (!address_read (stream, trace_op_is_free (event->op),
+                          &event->address))
+    return false;
+  if ((op & TRACE_OP_UNALIGNED) == 0)
+    return true;
+  if (stream->at[TRACE_COLUMN_LOW] >= stream->end[TRACE_COLUMN_LOW])
+    return false;
+  event->address |= *stream->at[TRACE_COLUMN_LOW]++ & 15;
+  return true;
+}
+
+static bool
+decode_node (const TraceReader *reader, TraceStream *stream)
+{
+  uint64_t value, *node
+      = &stream->last_node[trace_op_is_free (stream->event.op)];
+  if (!column_read (stream, TRACE_COLUMN_NODE, &value))
+    return false;
+  *node += (uint64_t) unzigzag (value);
+  stream->event.node
+      = *node < reader->n_nodes ? (uint32_t) *node : TRACE_NODE_CUT;
+  if (reader->twins != NULL)
+    stream->event.node = reader->twins[stream->event.node];
+  return true;
+}
+
 /* Decodes the next event of the open block. */
 static bool
 event_decode (const TraceReader *reader, TraceStream *stream)
 {
   TraceEvent *event = &stream->event;
-  uint64_t value;
+  uint64_t value = 0;
   if (stream->at[TRACE_COLUMN_OP] >= stream->end[TRACE_COLUMN_OP]
-      || !get_varint (&stream->at[TRACE_COLUMN_TIME],
-                      stream->end[TRACE_COLUMN_TIME], &value))
+      || !column_read (stream, TRACE_COLUMN_TIME, &value))
     return false;
   uint8_t op = *stream->at[TRACE_COLUMN_OP]++;
   stream->since += value;
@@ -161,41 +221,16 @@ event_decode (const TraceReader *reader, TraceStream *stream)
   event->thread = stream->thread;
   event->size = 0;
   event->extra = 0;
-  bool is_free = trace_op_is_free (event->op);
-  if (event->op >= TRACE_OP_SCOPE_BEGIN)
-    {
-      if (!get_varint (&stream->at[TRACE_COLUMN_ADDRESS],
-                       stream->end[TRACE_COLUMN_ADDRESS], &event->address))
-        return false;
-    }
-  else if (!address_read (stream, is_free, &event->address))
+  if (!decode_address (stream, op) || !decode_node (reader, stream))
     return false;
-  if (op & TRACE_OP_UNALIGNED)
-    {
-      if (stream->at[TRACE_COLUMN_LOW] >= stream->end[TRACE_COLUMN_LOW])
-        return false;
-      event->address |= *stream->at[TRACE_COLUMN_LOW]++ & 15;
-    }
-  if (!get_varint (&stream->at[TRACE_COLUMN_NODE],
-                   stream->end[TRACE_COLUMN_NODE], &value))
-    return false;
-  stream->last_node[is_free] += (uint64_t) unzigzag (value);
-  event->node = stream->last_node[is_free] < reader->n_nodes
-                    ? (uint32_t) stream->last_node[is_free]
-                    : TRACE_NODE_CUT;
-  if (reader->twins != NULL)
-    event->node = reader->twins[event->node];
   if (trace_op_is_alloc (event->op)
-      && !get_varint (&stream->at[TRACE_COLUMN_SIZE],
-                      stream->end[TRACE_COLUMN_SIZE], &event->size))
+      && !column_read (stream, TRACE_COLUMN_SIZE, &event->size))
     return false;
-  if (stream->has_extra)
-    {
-      if (!get_varint (&stream->at[TRACE_COLUMN_EXTRA],
-                       stream->end[TRACE_COLUMN_EXTRA], &value))
-        return false;
-      event->extra = (uint32_t)value;
-    }
+  if (!stream->has_extra)
+    return true;
+  if (!column_read (stream, TRACE_COLUMN_EXTRA, &value))
+    return false;
+  event->extra = (uint32_t)value;
   return true;
 }
 
