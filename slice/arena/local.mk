@@ -29,6 +29,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/pool/pool-locked.c \
 	%D%/pool/pool-map.c \
 	%D%/pool/pool-plain.c \
+	%D%/pool/pool-report.c \
 	%D%/pool/pool-track.c \
 	%D%/pool/pool.c \
 	%D%/pool/pool.h \

@@ -436,33 +436,6 @@ sli_pool_track_report_end (const SlicePool *pool)
 
 /* --- free ---------------------------------------------------------------- */
 
-void
-sli_pool_report_foreign (const SlicePool *pool, const void *object)
-{
-  sli_diag_abort (ARENA_MISUSE_POOL_FOREIGN,
-                  "pool %p: %p is not of this pool",
-                  pool->handle, object);
-}
-
-void
-sli_pool_report_interior (const SlicePool *pool, const void *object,
-                          size_t offset)
-{
-  sli_diag_abort (ARENA_MISUSE_POOL_INTERIOR,
-                  "pool %p: %p is %zu bytes inside an object of %zu",
-                  pool->handle, object, offset,
-                  pool->options.object_bytes);
-}
-
-void
-sli_pool_report_twice (const SlicePool *pool, const void *object)
-{
-  sli_diag_abort (
-      ARENA_MISUSE_POOL_TWICE,
-      "pool %p: %p (objects of %zu bytes) is free already",
-      pool->handle, object, pool->options.object_bytes);
-}
-
 /* The track of a live object; reports misuse of any other address. */
 static Track *
 track_require (const SlicePool *pool, const char *object)
