@@ -1,4 +1,4 @@
-/* pool-map.c - finds the block of an address
+/* pool-map.c - finds the block of an address; the table of tracks
  *
  * Layer: arena.  A search through the blocks of a large pool takes a hundred
  * instructions.  If the program frees many addresses in random order, the pool
@@ -13,10 +13,13 @@
 
 #include "pool.h"
 
+#include <string.h>
 #include "port/compiler.h"
 
 enum
 {
+  N_TRACKS_MIN = 4,
+
   /* The map has at most this many pages for each page of the pool, since the
    * blocks may be far apart. */
   SPARSE_MAX = 4,
@@ -141,4 +144,55 @@ sli_pool_map_find_slow (SlicePool *pool, const void *address)
   if (map->is_old && map_make (pool))
     return sli_pool_map_find (pool, address);
   return sli_pool_track_of (pool, address);
+}
+
+/* --- the table of tracks -------------------------------------------------- */
+
+/* Moves the tracks to a table for n. */
+static void
+tracks_move (SlicePool *pool, Track *tracks, uint32_t n)
+{
+  if (pool->tracks != NULL)
+    memcpy (tracks, pool->tracks, pool->n_tracks * sizeof (Track));
+  slice_free1 (pool->tracks_capacity * sizeof (Track), pool->tracks);
+  pool->tracks = tracks;
+  pool->tracks_capacity = n;
+  sli_pool_map_expire (pool);
+}
+
+bool
+sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks)
+{
+  uint32_t n;
+  Track *tracks;
+
+  if (n_tracks <= pool->tracks_capacity)
+    return true;
+  n = pool->tracks_capacity * 2;
+  if (n < N_TRACKS_MIN)
+    n = N_TRACKS_MIN;
+  if (n < n_tracks)
+    n = n_tracks;
+  tracks = sli_chain_table_alloc (&pool->chain,
+                                  pool->tracks_capacity * sizeof (Track),
+                                  n * sizeof (Track));
+  if (tracks == NULL)
+    return false;
+  tracks_move (pool, tracks, n);
+  return true;
+}
+
+void
+sli_pool_tracks_trim (SlicePool *pool)
+{
+  uint32_t n = pool->n_tracks > N_TRACKS_MIN ? pool->n_tracks : N_TRACKS_MIN;
+  Track *tracks = n < pool->tracks_capacity
+                      ? slice_try_alloc (n * sizeof (Track))
+                      : NULL;
+
+  sli_pool_map_fini (pool);
+  if (tracks == NULL)
+    return;
+  pool->chain.beside_bytes -= (pool->tracks_capacity - n) * sizeof (Track);
+  tracks_move (pool, tracks, n);
 }

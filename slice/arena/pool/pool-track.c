@@ -22,8 +22,6 @@
 
 enum
 {
-  N_TRACKS_MIN = 4,
-
   /* Fills the free objects of a checked pool. */
   FILL_BYTE = 0xdb
 };
@@ -51,55 +49,6 @@ track_chunk (const SlicePool *pool, const Track *track, size_t index)
 }
 
 /* --- blocks -------------------------------------------------------------- */
-
-/* Moves the tracks to a table for n. */
-static void
-tracks_move (SlicePool *pool, Track *tracks, uint32_t n)
-{
-  if (pool->tracks != NULL)
-    memcpy (tracks, pool->tracks, pool->n_tracks * sizeof (Track));
-  slice_free1 (pool->tracks_capacity * sizeof (Track), pool->tracks);
-  pool->tracks = tracks;
-  pool->tracks_capacity = n;
-  sli_pool_map_expire (pool);
-}
-
-bool
-sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks)
-{
-  uint32_t n;
-  Track *tracks;
-
-  if (n_tracks <= pool->tracks_capacity)
-    return true;
-  n = pool->tracks_capacity * 2;
-  if (n < N_TRACKS_MIN)
-    n = N_TRACKS_MIN;
-  if (n < n_tracks)
-    n = n_tracks;
-  tracks = sli_chain_table_alloc (&pool->chain,
-                                  pool->tracks_capacity * sizeof (Track),
-                                  n * sizeof (Track));
-  if (tracks == NULL)
-    return false;
-  tracks_move (pool, tracks, n);
-  return true;
-}
-
-void
-sli_pool_tracks_trim (SlicePool *pool)
-{
-  uint32_t n = pool->n_tracks > N_TRACKS_MIN ? pool->n_tracks : N_TRACKS_MIN;
-  Track *tracks = n < pool->tracks_capacity
-                      ? slice_try_alloc (n * sizeof (Track))
-                      : NULL;
-
-  sli_pool_map_fini (pool);
-  if (tracks == NULL)
-    return;
-  pool->chain.beside_bytes -= (pool->tracks_capacity - n) * sizeof (Track);
-  tracks_move (pool, tracks, n);
-}
 
 bool
 sli_pool_track_block (SlicePool *pool, Block block)
