@@ -33,7 +33,9 @@ SLICE_BEGIN_DECLS
  *               nothing.  A block of slice_alloc() goes to slice_free1() or
  *               slice_free_unsized() instead
  *
- * Errors: in the checking modes a block that is not live ends the program.  If
+ * Errors: in the checking modes a block that is not live ends the program.  So
+ *   does a block of slice_alloc() (103), unless slice_heap_set_next() has made
+ *   the heap a malloc; and slice_free1() refuses small blocks of the heap.  If
  *   every block comes from malloc (always-malloc, or under a tool), the next
  *   allocator and the tool decide.  Without these modes a block of more than
  *   SLICE_SIZE_MAX bytes is checked at the call, a smaller one as by

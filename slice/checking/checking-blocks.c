@@ -62,6 +62,29 @@ sli_checking_unnote_aligned (size_t size, void *block, const char *operation)
   STORE (tag, (uint16_t) (TAG_LIVE + size));
 }
 
+void
+sli_checking_note_heap (void *block)
+{
+  ChunkRef ref;
+  uint16_t *tag = tag_if_live (block, &ref);
+
+  if (tag != NULL) /* else it is a block of malloc */
+    STORE (tag, (uint16_t) (LOAD (tag) | TAG_HEAP));
+}
+
+void
+sli_checking_unnote_heap (void *block, const char *operation)
+{
+  ChunkRef ref;
+  uint16_t *tag = tag_if_live (block, &ref);
+
+  if (tag == NULL)
+    return;
+  if (UNLIKELY ((LOAD (tag) & TAG_HEAP) == 0))
+    sli_checking_report_size (LOAD (tag), DIAG_SIZE_UNKNOWN, block, operation);
+  STORE (tag, (uint16_t) (LOAD (tag) - TAG_HEAP));
+}
+
 COLD void
 sli_checking_report_free (size_t size, const void *block,
                           const char *operation)

@@ -104,6 +104,19 @@ sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
 
 /* --- blocks -------------------------------------------------------------- */
 
+/* Which function a block came from, if the message needs it. */
+static const char *
+origin_words (uint16_t tag, size_t size)
+{
+  if ((tag & TAG_ALIGNED) != 0)
+    return "from slice_alloc_aligned";
+  if ((tag & TAG_HEAP) != 0)
+    return "from slice_heap_alloc";
+  if (size == DIAG_SIZE_UNKNOWN)
+    return "from slice_alloc";
+  return size == tag_size (tag) ? "not from slice_alloc_aligned" : NULL;
+}
+
 COLD void
 sli_checking_report_size (uint16_t tag, size_t size, const void *block,
                           const char *operation)
@@ -112,11 +125,7 @@ sli_checking_report_size (uint16_t tag, size_t size, const void *block,
           (BlockFacts){ .address = block,
                         .given_bytes = size,
                         .real_bytes = tag_size (tag),
-                        .words = (tag & TAG_ALIGNED) != 0
-                                     ? "from slice_alloc_aligned"
-                                 : size == tag_size (tag)
-                                     ? "not from slice_alloc_aligned"
-                                     : NULL });
+                        .words = origin_words (tag, size) });
 }
 
 COLD void

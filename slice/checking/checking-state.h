@@ -25,8 +25,9 @@ enum
   TAG_NEW = 0, /* never allocated since the slab was made */
   TAG_FREE = 1,
   TAG_LIVE = 16, /* plus the requested size */
-  TAG_ALIGNED = 1 << 15 /* added to it: slice_free_aligned() frees the block,
-                           and slice_free1() must not */
+  TAG_HEAP = 1 << 14,   /* added to it: slice_heap_free() frees the block */
+  TAG_ALIGNED = 1 << 15 /* slice_free_aligned() frees the block, and
+                           slice_free1() must not */
 };
 
 enum
@@ -45,7 +46,7 @@ enum
  * next object would begin at `end'. */
 SLICE_STATIC_ASSERT ((BYTE_FREED & 8) == 0, "a freed arena has no free bytes");
 
-SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX < TAG_ALIGNED,
+SLICE_STATIC_ASSERT (TAG_LIVE + SLICE_SIZE_MAX < TAG_HEAP,
                      "a tag holds every size");
 
 /* The requested size of a live block. */
@@ -53,7 +54,7 @@ static inline size_t
 tag_size (uint16_t tag)
 {
   assert_here (tag >= TAG_LIVE);
-  return (tag & (TAG_ALIGNED - 1u)) - (size_t) TAG_LIVE;
+  return (tag & (TAG_HEAP - 1u)) - (size_t) TAG_LIVE;
 }
 
 /* Constant after sli_checking_begin(). */

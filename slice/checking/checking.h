@@ -104,6 +104,10 @@ void sli_checking_check_all (void);
 void sli_checking_note_aligned (void *block);
 void sli_checking_unnote_aligned (size_t size, void *block,
                                   const char *operation);
+/* The same for a live block of the heap; to unnote a live block that was not
+ * noted ends the program. */
+void sli_checking_note_heap (void *block);
+void sli_checking_unnote_heap (void *block, const char *operation);
 /* Ends the program: an address in a slab is freed as a block of malloc. */
 _Noreturn void sli_checking_report_free (size_t size, const void *block,
                                          const char *operation);

@@ -175,6 +175,29 @@ sli_heap_check_foreign (const void *block, const char *operation)
                      block, operation);
 }
 
+/* Returns true if a block of slice_alloc() that is passed to the heap is an
+ * error.  It is none if the heap is the program's malloc: GLib may use malloc
+ * for g_slice_alloc(), and then free() frees such blocks. */
+static inline bool
+keeps_apart (void)
+{
+  return sli_dispatch.path == PATH_CHECKING && heap.next == &system_next;
+}
+
+size_t
+sli_heap_slice_bytes (const void *block, const char *operation)
+{
+  size_t bytes = sli_block_registry_size (block);
+
+  if (UNLIKELY (bytes != SIZE_MAX) && heap.next == &system_next)
+    sli_diag_misuse (ERROR_WRONG_SIZE, operation,
+                     &(BlockFacts){ .address = block,
+                                    .given_bytes = DIAG_SIZE_UNKNOWN,
+                                    .real_bytes = bytes,
+                                    .words = "from slice_alloc" });
+  return bytes;
+}
+
 /* --- allocating ---------------------------------------------------------- */
 
 static void *
@@ -191,7 +214,10 @@ small_alloc (size_t size, const void *site)
     }
   if (LIKELY (block != NULL))
     return block;
-  return sli_dispatch.untraced.try_alloc_any (size, site);
+  block = sli_dispatch.untraced.try_alloc_any (size, site);
+  if (UNLIKELY (keeps_apart ()) && block != NULL)
+    sli_checking_note_heap (block);
+  return block;
 }
 
 /* Allocates a block of the heap's own, larger than a slice. */
@@ -353,7 +379,7 @@ sli_heap_large_usable (const void *block)
 static COLD void
 slice_forget (const void *block, const char *operation, const void *site)
 {
-  if (sli_block_registry_size (block) == SIZE_MAX)
+  if (sli_heap_slice_bytes (block, operation) == SIZE_MAX)
     return;
   sli_checking_remove_large (block, BLOCK_ANY_SIZE, operation, site);
   sli_dispatch_count_malloc_free ();
@@ -408,7 +434,11 @@ free_small (unsigned class_index, void *block, const char *operation,
   if (sli_dispatch.path == PATH_MAGAZINES)
     sli_magazine_free_as (class_index, block, operation);
   else if (sli_dispatch.path == PATH_CHECKING)
-    sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, block, operation, site);
+    {
+      if (keeps_apart ())
+        sli_checking_unnote_heap (block, operation);
+      sli_dispatch.untraced.free (DIAG_SIZE_UNKNOWN, block, operation, site);
+    }
   else
     sli_slab_free (0, 1, &block, operation);
 }
@@ -476,6 +506,9 @@ sli_heap_block_bytes (const void *block, const char *operation,
                                     operation, site);
       return bytes;
     }
+  if (UNLIKELY (sli_dispatch.registers)
+      && (bytes = sli_heap_slice_bytes (block, operation)) != SIZE_MAX)
+    return bytes;
   bytes = larger_usable (block, operation);
   if (bytes != 0 && sli_guard_bytes () != 0)
     return sli_guard_check (block, bytes, operation);

@@ -93,6 +93,10 @@ void sli_heap_free_moved (void *block, const void *site);
 size_t sli_heap_block_bytes (const void *block, const char *operation,
                              const void *site);
 /* The usable bytes of a larger block that is live. */
+/* The size of a live block of slice_alloc() that is malloc's; SIZE_MAX if it is
+ * none.  If the heap is not the program's malloc, ends the program for such a
+ * block, as it must not be passed to the heap. */
+size_t sli_heap_slice_bytes (const void *block, const char *operation);
 size_t sli_heap_large_usable (const void *block);
 /* Called for an address outside our memory, which is misuse in the checking
  * modes. */

@@ -129,6 +129,20 @@ realloc_next (const SliceHeapNext *next, void *block, size_t size)
   return moved;
 }
 
+/* Resizes a large block of slice_alloc(), which is malloc's and registered.
+ * It moves, as its zone and its size are noted for where it is. */
+static COLD void *
+realloc_slice (void *block, size_t size, size_t bytes, const void *site)
+{
+  void *moved = slice_heap_alloc (size);
+
+  if (moved == NULL)
+    return NULL;
+  memcpy (moved, block, min_size (size, bytes));
+  sli_heap_free_moved (block, site);
+  return moved;
+}
+
 static NOINLINE void *
 realloc_slow (void *block, size_t size, const void *site)
 {
@@ -139,6 +153,12 @@ realloc_slow (void *block, size_t size, const void *site)
   if (block == NULL)
     return slice_heap_alloc (size);
   next = sli_heap_next ();
+  if (UNLIKELY (sli_dispatch.registers) && chunk_class_of (block) == 0)
+    {
+      bytes = sli_heap_slice_bytes (block, next->realloc_name);
+      if (bytes != SIZE_MAX)
+        return realloc_slice (block, size, bytes, site);
+    }
   if (UNLIKELY (sli_dispatch.path == PATH_MALLOC))
     return realloc_next (next, block, size);
   operation = next->realloc_name;

@@ -87,6 +87,29 @@ test_sizes (void)
     }
 }
 
+/* Where GLib uses malloc, a program may pass a block of g_slice_alloc() to
+ * malloc's functions.  The block is then no slice any more. */
+static void
+test_slices (void)
+{
+  for (unsigned i = 1; i < G_N_ELEMENTS (some_sizes); i++)
+    for (unsigned k = 1; k < G_N_ELEMENTS (some_sizes); k++)
+      {
+        size_t size = some_sizes[i], new_size = some_sizes[k];
+        char *block = slice_alloc (size);
+
+        memset (block, 3, size);
+        g_assert_cmpuint (malloc_usable_size (block), >=, size);
+        memset (block, 3, malloc_usable_size (block));
+        block = realloc (block, new_size);
+        g_assert_nonnull (block);
+        for (size_t at = 0; at < size && at < new_size; at += 7)
+          g_assert_cmpint (block[at], ==, 3);
+        memset (block, 4, malloc_usable_size (block));
+        free (block);
+      }
+}
+
 static void
 test_calloc (void)
 {
@@ -578,6 +601,7 @@ main (int argc, char **argv)
       return g_test_run ();
     }
   test_add ("/slice/malloc/sizes", test_sizes);
+  test_add ("/slice/malloc/slices", test_slices);
   test_add ("/slice/malloc/calloc-is-zero", test_calloc);
   test_add ("/slice/malloc/too-much", test_too_much);
   test_add ("/slice/malloc/realloc", test_realloc);

@@ -9,6 +9,7 @@
 #include "tests/testlib.h"
 
 #include <slice/heap.h>
+#include <slice/slice.h>
 #include <slice/stats.h>
 
 #include <errno.h>
@@ -140,6 +141,90 @@ death_resize_freed (void)
 {
   free_small_twice ("slice_heap_realloc");
   sink = slice_heap_realloc (sink, 500);
+}
+
+/* Blocks of slice_alloc() and of the heap are freed by the functions that
+ * belong to them: in the checking modes each other call ends the program. */
+
+static void
+heap_free (void *block)
+{
+  slice_heap_free (block);
+}
+
+static void
+heap_free_sized (void *block)
+{
+  slice_heap_free_sized (block, 40);
+}
+
+static void
+heap_realloc (void *block)
+{
+  sink = slice_heap_realloc (block, 10000);
+}
+
+static void
+heap_bytes (void *block)
+{
+  slice_heap_bytes (block);
+}
+
+static void
+free1 (void *block)
+{
+  slice_free1 (40, block);
+}
+
+static const struct
+{
+  const char *call;
+  void (*wrong) (void *block);
+  size_t size;
+  bool is_heaps; /* the block is */
+} mixtures[] = { { "slice_heap_free", heap_free, 40, false },
+                 { "slice_heap_free", heap_free, 5000, false },
+                 { "slice_heap_free", heap_free, 500000, false },
+                 { "slice_heap_free_sized", heap_free_sized, 40, false },
+                 { "slice_heap_realloc", heap_realloc, 40, false },
+                 { "slice_heap_realloc", heap_realloc, 5000, false },
+                 { "slice_heap_bytes", heap_bytes, 5000, false },
+                 { "slice_free1", free1, 40, true } };
+
+static unsigned mixture;
+static const char *mixture_mode;
+
+static void
+mix_up (void)
+{
+  size_t size = mixtures[mixture].size;
+
+  test_options (mixture_mode);
+  slice_heap_free (slice_heap_alloc (100));
+  sink = mixtures[mixture].is_heaps ? slice_heap_alloc (size)
+                                    : slice_alloc (size);
+  mixtures[mixture].wrong (sink);
+}
+
+static void
+test_mixtures (void)
+{
+  mixture_mode = strrchr (g_test_get_path (), '/') + 1;
+  for (mixture = 0; mixture < G_N_ELEMENTS (mixtures); mixture++)
+    {
+      int status;
+      char *said = test_capture (mix_up, &status);
+      char *expected = g_strdup_printf (
+          "slice: error 103: %s: block freed with a wrong size: *from %s*",
+          mixtures[mixture].call,
+          mixtures[mixture].is_heaps ? "slice_heap_alloc" : "slice_alloc");
+
+      if (!g_pattern_match_simple (expected, said))
+        g_error ("%s, %zu bytes: %s", mixtures[mixture].call,
+                 mixtures[mixture].size, said);
+      g_free (expected);
+      g_free (said);
+    }
 }
 
 /* --- memory beyond the blocks -------------------------------------------- */
@@ -375,6 +460,9 @@ main (int argc, char **argv)
       test_add_death ("/slice/heap/death/sized", death_sized);
       test_add_death ("/slice/heap/death/wrong-size", death_wrong_size);
       test_add_death ("/slice/heap/death/resize-freed", death_resize_freed);
+      test_add ("/slice/heap/mixtures/checked", test_mixtures);
+      test_add ("/slice/heap/mixtures/hardened", test_mixtures);
+      test_add ("/slice/heap/mixtures/debug", test_mixtures);
     }
   test_add_fresh ("/slice/heap/recurring", test_recurring);
   if (!test_is_slow ()) /* under a tool nothing is held */
