@@ -15,6 +15,8 @@
 #include "untraced.h"
 #include "base/check.h"
 
+#include <stdarg.h>
+
 void *
 sli_untraced_alloc_slow (size_t size)
 {
@@ -46,7 +48,7 @@ sli_untraced_free_slow (size_t size, void *block)
   sli_dispatch.untraced.free_any (size, block, CALL_SITE);
 }
 
-/* --- nodes that are mallocs ---------------------------------------------- */
+/* --- nodes that the registry knows --------------------------------------- */
 
 bool
 sli_untraced_remembers_nodes (void)
@@ -60,8 +62,22 @@ sli_untraced_remember_node (const void *node, size_t size)
   assert_here (sli_untraced_remembers_nodes ());
   if (!sli_block_registry_add (node, size, CALL_SITE))
     return false;
-  sli_block_registry_note_node (node);
+  sli_block_registry_note_node (node, false);
   return true;
+}
+
+COLD void
+sli_untraced_remember_large (const void *node, size_t size)
+{
+  if (sli_dispatch.registers && sli_block_registry_add (node, size, CALL_SITE))
+    sli_block_registry_note_node (node, true);
+}
+
+COLD void
+sli_untraced_forget_large (const void *node)
+{
+  if (sli_dispatch.registers)
+    sli_block_registry_forget_node (node, CALL_SITE);
 }
 
 void
@@ -82,4 +98,42 @@ sli_untraced_is_node (const void *address, bool *is_freed, void **start,
   state = sli_block_registry_node_at (address, start, bytes);
   *is_freed = state == BLOCK_NODE_FREED;
   return state == BLOCK_NODE_LIVE;
+}
+
+/* --- messages ------------------------------------------------------------ */
+
+void
+sli_untraced_note_slack (const void *block, uint8_t bytes)
+{
+  if (sli_dispatch.registers)
+    sli_block_registry_note_slack (block, bytes);
+}
+
+COLD bool
+sli_untraced_facts (const void *address, BlockFacts *facts)
+{
+  SliceBlockInfo info;
+
+  *facts = (BlockFacts){ .given_bytes = DIAG_SIZE_UNKNOWN };
+  if (!LOAD_ACQUIRE (&sli_dispatch.ready) || !sli_dispatch.registers)
+    return false;
+  if (sli_block_registry_find (address, facts))
+    return true;
+  if (sli_dispatch.path != PATH_CHECKING)
+    return false;
+  slice_block_info (address, &info);
+  return info.start != NULL && sli_block_registry_find (info.start, facts);
+}
+
+COLD void
+sli_untraced_abort (ErrorNumber number, const void *address,
+                    const char *format, ...)
+{
+  BlockFacts facts;
+  va_list arguments;
+
+  sli_untraced_facts (address, &facts);
+  facts.real_bytes = 0;
+  va_start (arguments, format);
+  sli_diag_abort_about (number, &facts, format, arguments);
 }

@@ -9,6 +9,8 @@
 #ifndef SLI_ALLOC_UNTRACED_H
 #define SLI_ALLOC_UNTRACED_H
 
+#include "base/diag.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -50,10 +52,26 @@ bool sli_untraced_remembers_nodes (void);
 /* False: no memory. */
 bool sli_untraced_remember_node (const void *node, size_t size);
 void sli_untraced_forget_node (const void *node);
+/* The same in debug for nodes inside of blocks of malloc, for messages.  If
+ * there is no memory they are not remembered. */
+void sli_untraced_remember_large (const void *node, size_t size);
+void sli_untraced_forget_large (const void *node);
 /* Returns true if a live node begins at an address, which may be any address.
  * If not, *is_freed tells whether one did; *start is that of the live node
  * that the address is inside of, with *bytes, or NULL. */
 bool sli_untraced_is_node (const void *address, bool *is_freed,
                            void **start, size_t *bytes);
+
+/* In debug: notes how many bytes at a node's end are not its payload's. */
+void sli_untraced_note_slack (const void *block, uint8_t bytes);
+/* For messages: what debug knows of the block, live or recently freed, that
+ * has an address, which may be any address: its start, size and sites.  False:
+ * nothing, as in most modes; then the facts are empty. */
+bool sli_untraced_facts (const void *address, BlockFacts *facts);
+/* As sli_diag_abort(), about an address; the line goes on with who allocated
+ * and freed the block that has it, where that is known. */
+_Noreturn void sli_untraced_abort (ErrorNumber number, const void *address,
+                                   const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
 
 #endif

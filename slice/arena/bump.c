@@ -37,8 +37,8 @@ kind_name (ArenaKind kind)
 void
 sli_arena_report_handle (const void *handle, ArenaKind want)
 {
-  sli_diag_abort (ARENA_MISUSE_HANDLE, "%p is no live %s", handle,
-                  kind_name (want));
+  sli_untraced_abort (ARENA_MISUSE_HANDLE, handle, "%p is no live %s", handle,
+                      kind_name (want));
 }
 
 size_t

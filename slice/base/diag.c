@@ -382,6 +382,13 @@ text_put_class (Text *text, const BlockFacts *block)
 }
 
 static void
+text_put_sites (Text *text, const BlockSites *sites)
+{
+  text_put_site (text, "allocated", sites->alloc_site, sites->alloc_thread);
+  text_put_site (text, "freed", sites->free_site, sites->free_thread);
+}
+
+static void
 text_put_block (Text *text, const BlockFacts *block)
 {
   text_format (text, ": block %p, given size ", block->address);
@@ -395,10 +402,7 @@ text_put_block (Text *text, const BlockFacts *block)
     text_put_wrong (text, block);
   if (block->words != NULL)
     text_format (text, ", %s", block->words);
-  text_put_site (text, "allocated", block->sites.alloc_site,
-                 block->sites.alloc_thread);
-  text_put_site (text, "freed", block->sites.free_site,
-                 block->sites.free_thread);
+  text_put_sites (text, &block->sites);
   text_put_string (text, " [class ");
   text_put_class (text, block);
   text_format (text, ", thread %u]", sli_os_thread_id ());
@@ -443,6 +447,38 @@ sli_diag_misuse (ErrorNumber number, const char *operation,
   else
     text_format (&line, " [thread %u]", sli_os_thread_id ());
   line_die (&line, number);
+}
+
+static void
+text_put_about (Text *text, const BlockFacts *block, const char *format,
+                va_list arguments)
+{
+  text_vformat (text, format, arguments);
+  if (block->real_bytes != 0)
+    text_format (text, ", space for %zu bytes", block->real_bytes);
+  text_put_sites (text, &block->sites);
+}
+
+void
+sli_diag_abort_about (ErrorNumber number, const BlockFacts *block,
+                      const char *format, va_list arguments)
+{
+  char bytes[LINE_BYTES];
+  Text line = line_begin (bytes, "error", number);
+
+  text_put_about (&line, block, format, arguments);
+  line_die (&line, number);
+}
+
+void
+sli_diag_warn_about (ErrorNumber number, const BlockFacts *block,
+                     const char *format, va_list arguments)
+{
+  char bytes[LINE_BYTES];
+  Text line = line_begin (bytes, "warning", number);
+
+  text_put_about (&line, block, format, arguments);
+  line_say (&line, number);
 }
 
 void

@@ -10,6 +10,7 @@
 #ifndef SLI_BASE_DIAG_H
 #define SLI_BASE_DIAG_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ typedef struct
   const void *address;
   size_t given_bytes; /* the call's; DIAG_SIZE_UNKNOWN if it takes none */
   size_t real_bytes;  /* what its size is in truth */
+  size_t slack_bytes; /* at a node's end, which are not its payload's */
   const char *words;  /* some more, for people */
   const void *wrong;  /* bytes of which some were overwritten; NULL: none */
   size_t n_wrong;     /* so many bytes, at least 1 */
@@ -53,6 +55,15 @@ typedef struct
  * NULL if it is the call that is wrong, not a block. */
 _Noreturn void sli_diag_misuse (ErrorNumber number, const char *operation,
                                 const BlockFacts *block);
+/* As sli_diag_abort() and sli_diag_warn(), about a block: real_bytes and the
+ * sites follow, where they are known. */
+_Noreturn void sli_diag_abort_about (ErrorNumber number,
+                                     const BlockFacts *block,
+                                     const char *format, va_list arguments)
+    __attribute__ ((format (printf, 3, 0)));
+void sli_diag_warn_about (ErrorNumber number, const BlockFacts *block,
+                          const char *format, va_list arguments)
+    __attribute__ ((format (printf, 3, 0)));
 /* Sets the names that messages use for slice_alloc(), slice_free1() and
  * slice_free_chain(), where slices serve the calls of a layer above (malloc and
  * free, for instance); NULL: as it was. */

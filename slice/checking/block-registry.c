@@ -27,14 +27,15 @@ enum
 typedef struct
 {
   uintptr_t address; /* 0: never used */
-  size_t size;       /* SIZE_MAX: the block has been freed */
+  size_t size;       /* as it was allocated, of a freed block too */
   BlockSites sites;
   unsigned generation; /* of the process that allocated it */
-  uint16_t alignment_bit; /* 1 + log2 of the requested alignment; 0: none */
-  bool is_node;           /* of a context */
+  uint8_t alignment_bit; /* 1 + log2 of the requested alignment; 0: none */
+  uint8_t slack_bytes;   /* at a node's end; 0: not known */
+  bool is_node : 1;      /* of a context */
+  bool is_inside : 1;    /* that node is inside of a block of malloc */
+  bool is_freed : 1;
 } Slot;
-
-#define SIZE_FREED SIZE_MAX
 
 typedef struct
 {
@@ -93,6 +94,19 @@ slot_find (Slot *slots, size_t n_slots, uintptr_t address)
     }
 }
 
+static inline bool
+slot_is_live (const Slot *slot)
+{
+  return slot->address != 0 && !slot->is_freed;
+}
+
+/* Returns true if a live block begins there. */
+static inline bool
+slot_is_block (const Slot *slot)
+{
+  return slot != NULL && slot_is_live (slot) && !slot->is_inside;
+}
+
 static bool
 slots_suffice (size_t n_slots, size_t n_used)
 {
@@ -111,7 +125,7 @@ table_move (Table *table, Slot *slots, size_t n_new, size_t *n_unneeded)
   if (!slots_suffice (n_new, table->n_live))
     return slots;
   for (size_t i = 0; i < table->n_slots; i++)
-    if (old[i].address != 0 && old[i].size != SIZE_FREED)
+    if (slot_is_live (&old[i]))
       *slot_find (slots, n_new, old[i].address) = old[i];
   *n_unneeded = table->n_slots;
   table->slots = slots;
@@ -181,8 +195,7 @@ static COLD bool
 table_drop_freed (Table *table)
 {
   for (size_t i = 0; i < table->n_slots; i++)
-    while (table->slots[i].address != 0
-           && table->slots[i].size == SIZE_FREED)
+    while (table->slots[i].address != 0 && table->slots[i].is_freed)
       slot_remove (table, i);
   table->n_used = table->n_live;
   return table_has_room (table);
@@ -289,7 +302,7 @@ sli_block_registry_size (const void *block)
 
   sli_lock (&registry.lock);
   slot = table_lookup (block);
-  size = slot == NULL ? SIZE_FREED : slot->size;
+  size = slot_is_block (slot) ? slot->size : SIZE_MAX;
   sli_unlock (&registry.lock);
   return size;
 }
@@ -302,7 +315,7 @@ sli_block_registry_note_alignment (const void *block, size_t alignment)
   sli_lock (&registry.lock);
   slot = table_lookup (block);
   if (slot != NULL)
-    slot->alignment_bit = (uint16_t) __builtin_ffsll ((long long) alignment);
+    slot->alignment_bit = (uint8_t) __builtin_ffsll ((long long) alignment);
   sli_unlock (&registry.lock);
 }
 
@@ -320,14 +333,29 @@ sli_block_registry_alignment (const void *block)
 }
 
 void
-sli_block_registry_note_node (const void *block)
+sli_block_registry_note_node (const void *node, bool is_inside)
+{
+  Slot *slot;
+
+  sli_lock (&registry.lock);
+  slot = table_lookup (node);
+  if (slot != NULL)
+    {
+      slot->is_node = true;
+      slot->is_inside = is_inside;
+    }
+  sli_unlock (&registry.lock);
+}
+
+void
+sli_block_registry_note_slack (const void *block, uint8_t bytes)
 {
   Slot *slot;
 
   sli_lock (&registry.lock);
   slot = table_lookup (block);
   if (slot != NULL)
-    slot->is_node = true;
+    slot->slack_bytes = bytes;
   sli_unlock (&registry.lock);
 }
 
@@ -342,7 +370,7 @@ slot_next (const Slot *slot)
   assert_held (&registry.lock);
   for (; table < registry.tables + TABLES; table++, i = 0)
     for (; i < table->n_slots; i++)
-      if (table->slots[i].address != 0 && table->slots[i].size != SIZE_FREED)
+      if (slot_is_live (&table->slots[i]))
         return &table->slots[i];
   return NULL;
 }
@@ -369,7 +397,7 @@ sli_block_registry_node_at (const void *address, void **start, size_t *bytes)
   sli_lock (&registry.lock);
   slot = table_lookup (address);
   if (slot != NULL && slot->is_node)
-    state = slot->size == SIZE_FREED ? BLOCK_NODE_FREED : BLOCK_NODE_LIVE;
+    state = slot->is_freed ? BLOCK_NODE_FREED : BLOCK_NODE_LIVE;
   else if ((slot = node_around ((uintptr_t) address)) != NULL)
     {
       state = BLOCK_NODE_INTERIOR;
@@ -381,28 +409,63 @@ sli_block_registry_node_at (const void *address, void **start, size_t *bytes)
 }
 
 bool
+sli_block_registry_find (const void *block, BlockFacts *facts)
+{
+  const Slot *slot;
+
+  *facts = (BlockFacts){ .given_bytes = DIAG_SIZE_UNKNOWN };
+  sli_lock (&registry.lock);
+  slot = table_lookup (block);
+  if (slot != NULL)
+    {
+      facts->address = block;
+      facts->real_bytes = slot->size;
+      facts->slack_bytes = slot->slack_bytes;
+      facts->sites = slot->sites;
+    }
+  sli_unlock (&registry.lock);
+  return slot != NULL;
+}
+
+bool
 sli_block_registry_knows (const void *block)
 {
-  bool is_known;
+  BlockFacts facts;
 
-  sli_lock (&registry.lock);
-  is_known = table_lookup (block) != NULL;
-  sli_unlock (&registry.lock);
-  return is_known;
+  return sli_block_registry_find (block, &facts);
 }
 
 BlockSites
 sli_block_registry_sites (const void *block)
 {
-  BlockSites sites = { 0 };
-  const Slot *slot;
+  BlockFacts facts;
 
+  sli_block_registry_find (block, &facts);
+  return facts.sites;
+}
+
+static void
+slot_free (Slot *slot, const void *site, unsigned thread)
+{
+  assert_held (&registry.lock);
+  slot->is_freed = true;
+  slot->sites.free_site = site;
+  slot->sites.free_thread = thread;
+  table_of ((const void *) slot->address)->n_live--;
+  STORE (&registry.n_live, registry.n_live - 1);
+}
+
+void
+sli_block_registry_forget_node (const void *node, const void *site)
+{
+  Slot *slot;
+
+  site = sli_os_caller_outside (site);
   sli_lock (&registry.lock);
-  slot = table_lookup (block);
-  if (slot != NULL)
-    sites = slot->sites;
+  slot = table_lookup (node);
+  if (slot != NULL && slot_is_live (slot) && slot->is_inside)
+    slot_free (slot, site, sli_os_thread_id ());
   sli_unlock (&registry.lock);
-  return sites;
 }
 
 void
@@ -417,16 +480,10 @@ sli_block_registry_remove (const void *block, size_t size,
   site = sli_os_caller_outside (site);
   sli_lock (&registry.lock);
   slot = table_lookup (block);
-  is_live = slot != NULL && slot->size != SIZE_FREED;
+  is_live = slot_is_block (slot);
   real_bytes = is_live ? slot->size : 0;
   if (is_live && (size == real_bytes || size == BLOCK_ANY_SIZE))
-    {
-      slot->size = SIZE_FREED;
-      slot->sites.free_site = site;
-      slot->sites.free_thread = thread;
-      table_of (block)->n_live--;
-      STORE (&registry.n_live, registry.n_live - 1);
-    }
+    slot_free (slot, site, thread);
   sli_unlock (&registry.lock);
   if (is_live && (size == real_bytes || size == BLOCK_ANY_SIZE))
     return;
@@ -441,16 +498,17 @@ sli_block_registry_remove (const void *block, size_t size,
 }
 
 void
-sli_block_registry_each (void (*visit) (const void *block, size_t size,
-                                        const void *site, void *data),
-                         void *data)
+sli_block_registry_each (BlockVisit visit, void *data)
 {
   const Slot *slot = NULL;
 
   sli_lock (&registry.lock);
   while ((slot = slot_next (slot)) != NULL)
     if (slot->generation == registry.generation)
-      visit ((const void *) slot->address, slot->size, slot->sites.alloc_site,
+      visit (&(RegisteredBlock){ .address = (const void *) slot->address,
+                                 .size = slot->size,
+                                 .site = slot->sites.alloc_site,
+                                 .is_inside = slot->is_inside },
              data);
   sli_unlock (&registry.lock);
 }

@@ -26,8 +26,14 @@ bool sli_block_registry_add (const void *block, size_t size,
  * and returns it, 0 if none was noted. */
 void sli_block_registry_note_alignment (const void *block, size_t alignment);
 size_t sli_block_registry_alignment (const void *block);
-/* Notes that a live block is a node of a context. */
-void sli_block_registry_note_node (const void *block);
+/* Notes that what was added is a node of a context: it is a block, or inside
+ * of a block of malloc that nothing else registers.  The latter is no block for
+ * the functions below that take one, and sli_block_registry_forget_node()
+ * removes it, if it is there. */
+void sli_block_registry_note_node (const void *node, bool is_inside);
+void sli_block_registry_forget_node (const void *node, const void *site);
+/* Notes how many bytes at its end are not the payload's, for messages. */
+void sli_block_registry_note_slack (const void *block, uint8_t bytes);
 
 typedef enum
 {
@@ -53,13 +59,24 @@ void sli_block_registry_trim (void);
 BlockSites sli_block_registry_sites (const void *block);
 /* The size of a live block; SIZE_MAX if it is none. */
 size_t sli_block_registry_size (const void *block);
+/* Gets the size that a block was allocated with, and its sites.  False: it is
+ * neither live nor recently freed. */
+bool sli_block_registry_find (const void *block, BlockFacts *facts);
 /* Returns true if a block is registered, live or recently freed. */
 bool sli_block_registry_knows (const void *block);
-/* Calls `visit' for each live block of the program that this process, not an
- * ancestor, has allocated.  Under the registry's lock. */
-void sli_block_registry_each (void (*visit) (const void *block, size_t size,
-                                             const void *site, void *data),
-                              void *data);
+/* Calls `visit' for each live block and node of the program that this process,
+ * not an ancestor, has allocated.  Under the registry's lock. */
+typedef struct
+{
+  const void *address;
+  size_t size;
+  const void *site; /* that allocated it */
+  bool is_inside;   /* a node inside of a block of malloc */
+} RegisteredBlock;
+
+typedef void (*BlockVisit) (const RegisteredBlock *block, void *data);
+
+void sli_block_registry_each (BlockVisit visit, void *data);
 /* In a forked child: marks the live blocks as the parent's. */
 void sli_block_registry_fork_child (void);
 /* The number of live blocks. */

@@ -61,16 +61,16 @@ typedef struct
   size_t size;
 } DamagedMalloc;
 
-/* In debug the registry has chunks, too. */
+/* In debug the registry has chunks, too, and nodes without a red zone. */
 static void
-find_damaged (const void *block, size_t size, const void *site UNUSED,
-              void *data)
+find_damaged (const RegisteredBlock *block, void *data)
 {
   DamagedMalloc *damaged = data;
 
-  if (damaged->block == NULL && !chunk_may_be_at (block)
-      && !zone_is_whole (block, size))
-    *damaged = (DamagedMalloc){ block, size };
+  if (damaged->block == NULL && !block->is_inside
+      && !chunk_may_be_at (block->address)
+      && !zone_is_whole (block->address, block->size))
+    *damaged = (DamagedMalloc){ block->address, block->size };
 }
 
 void

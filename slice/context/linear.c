@@ -28,8 +28,8 @@ sli_context_linear_bytes (const Node *node)
 COLD void
 sli_context_linear_report (const void *linear, const char *operation)
 {
-  sli_diag_abort (ERROR_NOT_LINEAR, "not a linear context: %s (%p)",
-                  operation, linear);
+  sli_context_abort (ERROR_NOT_LINEAR, linear,
+                     "not a linear context: %s (%p)", operation, linear);
 }
 
 LinearPrefix *

@@ -4,6 +4,7 @@
 
 noinst_LTLIBRARIES += %D%/libcontext.la
 %C%_libcontext_la_SOURCES = \
+	%D%/about.c \
 	%D%/gc/gc.c \
 	%D%/gc/gc-slab.c \
 	%D%/gc/gc-slab.h \

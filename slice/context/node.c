@@ -85,26 +85,28 @@ report_node (const void *payload, const char *operation,
   const char *start = info->start;
 
   if (info->kind == SLICE_BLOCK_FREE)
-    sli_diag_abort (ERROR_NODE_FREED, "a node that was freed before: %s (%p)",
-                    operation, payload);
+    sli_context_abort (ERROR_NODE_FREED, payload,
+                       "a node that was freed before: %s (%p)", operation,
+                       payload);
   if (info->kind == SLICE_BLOCK_INTERIOR
       || (info->kind == SLICE_BLOCK_OUT
           && start + sizeof (Node) != (const char *) payload))
-    sli_diag_abort (ERROR_NODE_INTERIOR,
-                    "a pointer into a node, not to it: %s (%p), the block "
-                    "begins at %p and has %zu bytes",
-                    operation, payload, info->start, info->bytes);
-  sli_diag_abort (ERROR_NOT_A_NODE, "a pointer that is no node: %s (%p)",
-                  operation, payload);
+    sli_context_abort (ERROR_NODE_INTERIOR, info->start,
+                       "a pointer into a node, not to it: %s (%p), the block "
+                       "begins at %p and has %zu bytes",
+                       operation, payload, info->start, info->bytes);
+  sli_context_abort (ERROR_NOT_A_NODE, payload,
+                     "a pointer that is no node: %s (%p)", operation,
+                     payload);
 }
 
 COLD _Noreturn void
 sli_context_damaged (const void *payload, const char *operation)
 {
-  sli_diag_abort (ERROR_NODE_DAMAGED,
-                  "the links of a node do not fit its neighbours, something "
-                  "wrote over them: %s (%p)",
-                  operation, payload);
+  sli_context_abort (ERROR_NODE_DAMAGED, payload,
+                     "the links of a node do not fit its neighbours, "
+                     "something wrote over them: %s (%p)",
+                     operation, payload);
 }
 
 /* Returns true if a word can be read.  With guard pages (hardened and debug)
@@ -162,6 +164,20 @@ is_plain_block (const void *payload, const SliceBlockInfo *own)
   return own->kind == SLICE_BLOCK_OUT && own->start == payload;
 }
 
+/* In debug, where no slab has an address: finds out whether it is that of a
+ * large node that was freed, or inside of a live one. */
+static COLD void
+examine_large (const void *payload, SliceBlockInfo *info)
+{
+  bool is_freed;
+
+  if (sli_untraced_is_node (payload, &is_freed, &info->start, &info->bytes))
+    return;
+  info->kind = is_freed              ? SLICE_BLOCK_FREE
+               : info->start != NULL ? SLICE_BLOCK_INTERIOR
+                                     : SLICE_BLOCK_FOREIGN;
+}
+
 /* Finds out what a pointer that failed a test is, and reports that. */
 static COLD _Noreturn void
 report_examined (const void *payload, const char *operation)
@@ -192,6 +208,8 @@ report_examined (const void *payload, const char *operation)
   else if (info.kind == SLICE_BLOCK_INTERIOR && aligned
            && node_is_dead (node))
     info.kind = SLICE_BLOCK_FREE; /* a linear context */
+  if (info.kind == SLICE_BLOCK_FOREIGN && (sli_context_mode & MODE_DEBUG) != 0)
+    examine_large (payload, &info);
   report_node (payload, operation, &info);
 }
 

@@ -176,6 +176,15 @@ void sli_context_check_links (Node *node, const void *payload,
 _Noreturn void sli_context_damaged (const void *payload,
                                     const char *operation);
 
+/* Messages about a node, or what was taken for one, as sli_diag_abort() and
+ * sli_diag_warn() write them; what debug knows of it follows (about.c). */
+_Noreturn void sli_context_abort (ErrorNumber number, const void *payload,
+                                  const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+void sli_context_warn (ErrorNumber number, const void *payload,
+                       const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
 /* The bytes of a node's block, with the buffers of a linear context; the same
  * with the slabs of a gc context; the bytes of the payload. */
 size_t sli_context_block_bytes (const void *payload);

@@ -38,6 +38,12 @@ has_slack (const Node *node)
          || ((const size_t *) node)[-1] != KIND_LINEAR;
 }
 
+static inline bool
+is_large (const void *payload)
+{
+  return (head_of (payload)->parent & NODE_HAS_PREFIX) != 0;
+}
+
 void
 sli_slack_write (void *payload, size_t size)
 {
@@ -46,6 +52,9 @@ sli_slack_write (void *payload, size_t size)
 
   memset (slack, SLACK_FILL, n - 1);
   slack[n - 1] = (unsigned char) (SLACK_COUNT + n - 1);
+  if ((sli_context_mode & MODE_DEBUG) != 0)
+    sli_untraced_note_slack (is_large (payload) ? payload : head_of (payload),
+                             (uint8_t) n);
 }
 
 static inline bool
@@ -73,8 +82,8 @@ sli_slack_check (const void *payload, const char *operation)
   is_counted = end[-1] >= SLACK_COUNT && n <= usable;
   if (UNLIKELY (!is_counted
                 || !slack_is_whole (end - n, n)))
-    sli_diag_abort (
-        ERROR_NODE_OVERRUN,
+    sli_context_abort (
+        ERROR_NODE_OVERRUN, payload,
         "bytes behind a node's payload were written: %s (%p), space "
         "for %s%zu bytes",
         operation, payload, is_counted ? "" : "at most ",

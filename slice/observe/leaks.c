@@ -40,10 +40,10 @@ typedef struct
 } Leaks;
 
 static void
-add_block (const void *block, size_t size, const void *site, void *data)
+add_block (const RegisteredBlock *block, void *data)
 {
   Leaks *leaks = data;
-  const void *key = site != NULL ? site : block;
+  const void *key = block->site != NULL ? block->site : block->address;
   size_t i = (size_t) (((uintptr_t) key >> 2) * (uintptr_t) 0x9e3779b1u);
   Site *slot;
 
@@ -59,9 +59,9 @@ add_block (const void *block, size_t size, const void *site, void *data)
   leaks->n_sites += slot->address == NULL;
   slot->address = key;
   slot->n_blocks++;
-  slot->bytes += size;
+  slot->bytes += block->size;
   leaks->all.n_blocks++;
-  leaks->all.bytes += size;
+  leaks->all.bytes += block->size;
 }
 
 /* The largest site that was not shown; NULL: all were. */

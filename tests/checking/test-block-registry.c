@@ -235,12 +235,38 @@ check_node_at (uintptr_t number, size_t offset, BlockNodeState wanted)
 }
 
 /* What is known of an address as a node's. */
+/* What is inside of a block of malloc is a node, and no block. */
+static void
+test_nodes_inside (void)
+{
+  BlockFacts facts;
+  size_t bytes;
+  void *start;
+
+  g_assert_true (sli_block_registry_add (at (7), 5000, NULL));
+  sli_block_registry_note_node (at (7), true);
+  sli_block_registry_note_slack (at (7), 20);
+  g_assert_cmpint (sli_block_registry_node_at (at (7), &start, &bytes), ==,
+                   BLOCK_NODE_LIVE);
+  g_assert_cmpuint (sli_block_registry_size (at (7)), ==, SIZE_MAX);
+  sli_block_registry_forget_node (at (7), NULL);
+  sli_block_registry_forget_node (at (7), NULL);
+  g_assert_cmpint (sli_block_registry_node_at (at (7), &start, &bytes), ==,
+                   BLOCK_NODE_FREED);
+  g_assert_true (sli_block_registry_find (at (7), &facts));
+  g_assert_cmpuint (facts.real_bytes, ==, 5000);
+  g_assert_cmpuint (facts.slack_bytes, ==, 20);
+  g_assert_false (sli_block_registry_find (at (8), &facts));
+  g_assert_null (facts.address);
+  g_assert_cmpuint (sli_block_registry_count (), ==, 0);
+}
+
 static void
 test_nodes (void)
 {
   sli_block_registry_add (at (5), 40, NULL);
   sli_block_registry_add (at (9), 40, NULL);
-  sli_block_registry_note_node (at (5));
+  sli_block_registry_note_node (at (5), false);
   check_node_at (5, 0, BLOCK_NODE_LIVE);
   check_node_at (5, 1, BLOCK_NODE_INTERIOR);
   check_node_at (5, 39, BLOCK_NODE_INTERIOR);
@@ -308,6 +334,7 @@ main (int argc, char **argv)
     test_add_fresh ("/slice/block-check/no-space", test_no_space);
   test_add_fresh ("/slice/block-check/threads", test_threads);
   test_add_fresh ("/slice/block-check/nodes", test_nodes);
+  test_add_fresh ("/slice/block-check/nodes-inside", test_nodes_inside);
   test_add_fresh ("/slice/block-check/debug-size", test_debug_size);
   test_add_fresh ("/slice/block-check/debug-size-checked",
                   test_debug_size_checked);

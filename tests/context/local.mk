@@ -22,7 +22,8 @@ ralloc_tests = \
 	tests/context/test-ralloc-slack \
 	tests/context/test-ralloc-string \
 	tests/context/test-ralloc-system \
-	tests/context/test-ralloc-threads
+	tests/context/test-ralloc-threads \
+	tests/context-faults/test-ralloc-who
 
 slice_tests += $(ralloc_tests)
 
@@ -47,6 +48,7 @@ tests_context_test_ralloc_slack_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_string_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_system_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_threads_LDADD = $(slice_test_libs)
+tests_context_faults_test_ralloc_who_LDADD = $(slice_test_libs)
 
 # C++: the operators.
 if HAVE_CXX

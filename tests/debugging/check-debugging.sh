@@ -54,9 +54,33 @@ __attribute__ ((noinline)) static void free_array (void *array)
   slice_free_n (3, 20, array); /* array freed here */
   kept = NULL;
 }
+__attribute__ ((noinline)) static void *make_child (void *parent)
+{
+  Node *child = ralloc_size (parent, 40); /* child made here */
+  child->next = NULL;
+  return child;
+}
+__attribute__ ((noinline)) static void free_tree (void *root)
+{
+  ralloc_free (root); /* tree freed here */
+  kept = NULL;
+}
+__attribute__ ((noinline)) static SliceLinear *make_arena (void)
+{
+  SliceLinear *arena = slice_linear_new (NULL); /* arena made here */
+  kept = NULL;
+  return arena;
+}
+__attribute__ ((noinline)) static void end_arena (SliceLinear *arena)
+{
+  slice_linear_destroy (arena); /* arena ended here */
+  kept = NULL;
+}
 int main (int argc, char **argv)
 {
   Node *first, *second;
+  SliceLinear *arena;
+  Node *root;
   (void) argc;
   switch (argv[1][0])
     {
@@ -77,6 +101,17 @@ int main (int argc, char **argv)
       first = kept;
       free_array (first);
       slice_free1 (60, first);
+      break;
+    case 't': /* tree */
+      root = ralloc_context (NULL);
+      first = make_child (root);
+      free_tree (root);
+      ralloc_strdup (first, "x");
+      break;
+    case 'l': /* linear arena */
+      arena = make_arena ();
+      end_arena (arena);
+      end_arena (arena);
       break;
     }
   return 0;
@@ -140,6 +175,20 @@ for kind in "pie -O0 -fPIE -pie" "pie -O2 -fPIE -pie" "fixed -O2 -no-pie"; do
     "array made here"
   expect "$program: and its free" freed "$message" free_array \
     "array freed here"
+  message=$(said "$program" tree)
+  expect_found "$program: a child of a freed node is found, with its size" \
+    'slice: error 201: .*, space for 40 bytes, allocated at ' "$message"
+  expect "$program: who allocated a node" allocated "$message" make_child \
+    "child made here"
+  expect "$program: who freed the tree" freed "$message" free_tree \
+    "tree freed here"
+  message=$(said "$program" linear)
+  expect_found "$program: an arena destroyed twice is found" \
+    'slice: error 306: ' "$message"
+  expect "$program: who made an arena" allocated "$message" make_arena \
+    "arena made here"
+  expect "$program: who destroyed it" freed "$message" end_arena \
+    "arena ended here"
 done
 
 # --- what was never freed ---
@@ -158,10 +207,15 @@ __attribute__ ((noinline)) static void lose_context (void)
   void *context = ralloc_context (NULL);
   kept = ralloc_array (context, int, 100); /* array lost here */
 }
+__attribute__ ((noinline)) static void lose_large (void)
+{
+  kept = ralloc_size (NULL, 5000); /* large node lost here */
+}
 int main (void)
 {
   lose_slices ();
   lose_context ();
+  lose_large ();
   return 0;
 }
 END
@@ -170,7 +224,7 @@ for level in -O0 -O2; do
     -o "$temporary/leak" "$libs/libslice.so" -Wl,-rpath,"$libs"
   said=$(SLICE_OPTIONS=debug "$temporary/leak" 2>&1)
   expect_found "$level: the sum" \
-    'warning 150: exit: [0-9]* blocks, [0-9]* bytes never freed, of 3 places; ' \
+    'warning 150: exit: [0-9]* blocks, [0-9]* bytes never freed, of 4 places; ' \
     "$said"
   message=$(echo "$said" | grep 'exit: 3 blocks, 120 bytes')
   found=$(place allocated "$message")
@@ -181,6 +235,9 @@ for level in -O0 -O2; do
           | while read -r message; do place allocated "$message"; done)
   expect_found "$level: the line of a context's node" \
     "lose_context at .*leak.c:$(grep -n 'array lost' "$temporary/leak.c" \
+      | cut -d: -f1)" "$found"
+  expect_found "$level: the line of a large node" \
+    "lose_large at .*leak.c:$(grep -n 'large node lost' "$temporary/leak.c" \
       | cut -d: -f1)" "$found"
 done
 

@@ -19,7 +19,8 @@
 COLD void
 sli_gc_report (const void *pointer, const char *cause, const char *operation)
 {
-  sli_diag_abort (ERROR_NOT_GC, "%s: %s (%p)", cause, operation, pointer);
+  sli_context_abort (ERROR_NOT_GC, pointer, "%s: %s (%p)", cause, operation,
+                     pointer);
 }
 
 /* --- slabs with free objects --------------------------------------------- */

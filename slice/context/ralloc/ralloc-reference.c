@@ -73,9 +73,10 @@ ralloc_reference (const void *ctx, const void *ptr)
   if (UNLIKELY (sli_context_check (target, "ralloc_reference")->pprev
                 == NODE_DYING))
     {
-      sli_diag_warn (ERROR_NODE_DYING,
-                     "a node that is being destroyed can't be kept: %s (%p)",
-                     "ralloc_reference", target);
+      sli_context_warn (
+          ERROR_NODE_DYING, target,
+          "a node that is being destroyed can't be kept: %s (%p)",
+          "ralloc_reference", target);
       errno = EINVAL;
       return NULL;
     }

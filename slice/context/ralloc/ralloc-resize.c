@@ -101,10 +101,12 @@ large_resize (void *ptr, size_t size)
   size_t bytes = sizeof (LargePrefix) + sizeof (Node)
                  + ((slack_add (size) + NODE_ALIGN - 1)
                     & ~(size_t) (NODE_ALIGN - 1));
-  void *payload = NULL;
+  void *payload = NULL, *now;
 
   if (!sli_map_note_reserve ())
     return NULL;
+  if (UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0))
+    sli_untraced_forget_large (ptr);
   sli_map_forget (ptr);
   prefix = sli_large_realloc (prefix, prefix->bytes, bytes);
   if (prefix != NULL)
@@ -112,7 +114,10 @@ large_resize (void *ptr, size_t size)
       prefix->bytes = bytes;
       payload = (Node *) (prefix + 1) + 1;
     }
-  sli_map_note (payload != NULL ? payload : ptr, NOTE_NODE);
+  now = payload != NULL ? payload : ptr;
+  sli_map_note (now, NOTE_NODE);
+  if (UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0))
+    sli_untraced_remember_large (now, sli_context_usable_bytes (now));
   if (payload != NULL && payload != ptr)
     node_moved (ptr, payload);
   if (UNLIKELY ((sli_context_mode & MODE_SLACK) != 0) && payload != NULL)
@@ -170,10 +175,10 @@ require_resizable (const void *ptr, const Node *node, const char *operation)
   if ((extension != NULL && extension->kind != EXT_PLAIN)
       || ((node->parent & NODE_HAS_PREFIX)
           && ((const size_t *) node)[-1] == KIND_LINEAR))
-    sli_diag_abort (ERROR_NODE_OWNED,
-                    "a node that the library uses itself can't be resized: "
-                    "%s (%p)",
-                    operation, ptr);
+    sli_context_abort (
+        ERROR_NODE_OWNED, ptr,
+        "a node that the library uses itself can't be resized: %s (%p)",
+        operation, ptr);
 }
 
 /* Returns true if a block can stay: it is large enough, and at least half
@@ -255,9 +260,10 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
     require_resizable (ptr, node, operation);
   if (UNLIKELY (node->pprev == NODE_DYING))
     {
-      sli_diag_warn (ERROR_NODE_DYING,
-                     "a node that is being destroyed stays as it is: %s (%p)",
-                     operation, ptr);
+      sli_context_warn (
+          ERROR_NODE_DYING, ptr,
+          "a node that is being destroyed stays as it is: %s (%p)", operation,
+          ptr);
       errno = EINVAL;
       return NULL;
     }
@@ -291,9 +297,9 @@ static COLD void
 check_parent (const void *ctx, const void *ptr, const char *operation)
 {
   if (node_parent (sli_context_check (ptr, operation)) != ctx)
-    sli_diag_abort (ERROR_NODE_PARENT,
-                    "%p is not the parent of the node: %s (%p)", ctx,
-                    operation, ptr);
+    sli_context_abort (ERROR_NODE_PARENT, ptr,
+                       "%p is not the parent of the node: %s (%p)", ctx,
+                       operation, ptr);
 }
 
 CONTEXT_TEXT void *

@@ -38,13 +38,13 @@ static COLD _Noreturn void
 report_cycle (const void *new_ctx, const void *ptr, const char *operation)
 {
   if (new_ctx == ptr)
-    sli_diag_abort (ERROR_NODE_CYCLE,
-                    "a node can't be its own parent: %s (%p, %p)", operation,
-                    new_ctx, ptr);
-  sli_diag_abort (ERROR_NODE_CYCLE,
-                  "a node can't hang below its own descendant: %s (new parent "
-                  "%p, which lies below node %p)",
-                  operation, new_ctx, ptr);
+    sli_context_abort (ERROR_NODE_CYCLE, ptr,
+                       "a node can't be its own parent: %s (%p, %p)",
+                       operation, new_ctx, ptr);
+  sli_context_abort (ERROR_NODE_CYCLE, ptr,
+                     "a node can't hang below its own descendant: %s (new "
+                     "parent %p, which lies below node %p)",
+                     operation, new_ctx, ptr);
 }
 
 /* A node without children has only itself below it, unless a tree below it is
@@ -187,9 +187,10 @@ steal_check (const void *new_ctx, void *ptr, const char *operation)
     sli_context_check (new_ctx, operation);
   if (UNLIKELY (node->pprev == NODE_DYING))
     {
-      sli_diag_warn (ERROR_NODE_DYING,
-                     "a node that is being destroyed can't be kept: %s (%p)",
-                     operation, ptr);
+      sli_context_warn (
+          ERROR_NODE_DYING, ptr,
+          "a node that is being destroyed can't be kept: %s (%p)", operation,
+          ptr);
       return NULL;
     }
   return node;
@@ -335,10 +336,11 @@ ralloc_adopt (const void *new_ctx, void *old_ctx)
     {
       sli_context_check (to, "ralloc_adopt");
       if (UNLIKELY (sli_context_is_ancestor (old_ctx, to)))
-        sli_diag_abort (ERROR_NODE_CYCLE,
-                        "a node can't adopt its own ancestors: ralloc_adopt "
-                        "(new parent %p, which lies below old parent %p)",
-                        to, old_ctx);
+        sli_context_abort (
+            ERROR_NODE_CYCLE, old_ctx,
+            "a node can't adopt its own ancestors: ralloc_adopt (new parent "
+            "%p, which lies below old parent %p)",
+            to, old_ctx);
     }
   if (to == NULL)
     adopt_as_roots (old);

@@ -66,9 +66,10 @@ sli_context_enter (const void *payload, const char *operation)
                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return word;
   if (found != word && is_of_one_node (found, word))
-    sli_diag_abort (ERROR_NODE_THREAD,
-                    "another thread is at work on node %p at this moment: %s",
-                    payload, operation);
+    sli_context_abort (
+        ERROR_NODE_THREAD, payload,
+        "another thread is at work on node %p at this moment: %s", payload,
+        operation);
   return 0; /* this thread's outer call has it, or another node's */
 }
 

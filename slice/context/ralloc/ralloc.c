@@ -243,6 +243,9 @@ large_new (size_t size, bool zero)
   ((size_t *) node)[-1] = KIND_LARGE;
   node->parent = NODE_HAS_PREFIX;
   node->child = NULL;
+  if (UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0))
+    sli_untraced_remember_large (node + 1,
+                                 sli_context_usable_bytes (node + 1));
   return node + 1;
 }
 
@@ -304,6 +307,8 @@ sli_context_release (void *payload)
     sli_context_linear_release (node);
   else
     {
+      if (UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0))
+        sli_untraced_forget_large (payload);
       sli_map_forget (payload);
       sli_large_free ((LargePrefix *) node - 1);
     }
