@@ -216,8 +216,8 @@ test_capture (TestBody body, int *status)
     g_string_append_len (text, bytes, n);
   close (fds[0]);
   *status = child_wait (child);
-  /* The address sanitizer says of sizes that no malloc has that it has none;
-   * an emulator tells of the signal. */
+  /* The address sanitizer warns of sizes that no malloc has; an emulator
+   * names the signal. */
   drop_lines (text->str, "==WARNING: AddressSanitizer failed to ");
   drop_lines (text->str, "qemu: uncaught target signal ");
   return g_string_free (text, FALSE);

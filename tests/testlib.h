@@ -3,10 +3,10 @@
  * Nothing of the library is called here, so that the tests of every layer can
  * link it.
  *
- * A test of the allocator wants a process in which no block was asked for
- * yet: test_add_fresh() forks one for it.  (Forking, and not running the
- * program again as g_test_trap_subprocess() does, keeps the child under
- * valgrind and the sanitizers, and shows the signal that ended it.)
+ * A test of the allocator needs a process that has allocated no block yet:
+ * test_add_fresh() forks one for it.  (g_test_trap_subprocess() would run the
+ * program again.  A forked child stays under valgrind and the sanitizers, and
+ * the signal that ends it is known.)
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,12 +33,12 @@ void test_init (int *argc, char ***argv);
 void test_add (const char *path, TestBody body);
 /* A test in a process of its own, with the slabs in use under tools, too. */
 void test_add_fresh (const char *path, TestBody body);
-/* A test in a process of its own that must end by SIGABRT with just the line
- * of test_will_die(). */
+/* A test in a process of its own that must end by SIGABRT, after the line of
+ * test_will_die() and no other. */
 void test_add_death (const char *path, TestBody body);
 
-/* What the process is about to say: a format of printf.  The line's end is
- * not part of it. */
+/* The message that the process will end with: a format of printf, without the
+ * line's end. */
 void test_will_die (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 /* Sets SLICE_OPTIONS for this process; the slabs stay in use under tools.
@@ -48,12 +48,12 @@ void test_options (const char *options);
 /* Runs a body in a process of its own and returns what it wrote to standard
  * error; *status is as of waitpid(). */
 char *test_capture (TestBody body, int *status);
-/* The same for a body that must end well. */
+/* The same for a body that must end with status 0. */
 char *test_said_by (TestBody body);
-/* And it must write nothing. */
+/* The same for one that must write nothing, either. */
 void test_says_nothing (TestBody body);
 
-/* Is a tool watching?  Then tests do with less. */
+/* TRUE under a tool, where tests do fewer repetitions. */
 gboolean test_is_slow (void);
 
 /* TRUE with SLICE_TEST_TIER=2, where a test takes its full count. */
@@ -64,12 +64,12 @@ unsigned test_times (unsigned n, unsigned least);
 /* The number of the calling thread, as messages show it. */
 unsigned test_thread_id (void);
 
-/* With 32 bits a GiB or two may well be had.  This forbids the process, and
- * those that it starts, a quarter of all addresses, so that SIZE_MAX / 4 is as
- * surely too large as it is with 64 bits. */
+/* With 32 bits the system may have a GiB or two.  This limits the process, and
+ * those that it starts, to a quarter of all addresses, so that SIZE_MAX / 4 is
+ * too large for certain, as it is with 64 bits. */
 void test_limit_space (void);
-/* Does the system obey?  qemu's emulation of 32 bits does not, and there the
- * tests of what is too large are left out. */
+/* TRUE if the system obeys the limit.  qemu's emulation of 32 bits does not;
+ * there the tests of too large sizes are left out. */
 gboolean test_can_limit_space (void);
 
 /* Resident bytes of this process. */
@@ -106,11 +106,11 @@ void test_wait_asleep (unsigned thread_id);
 typedef struct
 {
   SliceSource source;   /* first; its functions may be replaced */
-  int n_maps;           /* calls that gave something */
+  int n_maps;           /* calls that returned memory */
   int n_failed;
   int n_unmaps;
   int n_advised;
-  int n_until_failure;  /* so many maps go well; negative: all */
+  int n_until_failure;  /* so many maps succeed; negative: all */
   size_t mapped_bytes;  /* now */
 } TestPages;
 

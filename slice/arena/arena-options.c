@@ -136,7 +136,7 @@ a_mode_is_on (void)
  * heap over a buffer freezes no option, and the program may set one after it.
  * Never returns 0. */
 COLD static int
-ask_all_checked (int *known)
+read_all_checked (int *known)
 {
   bool is_final = sli_option_is_frozen ();
   int state = a_mode_is_on () ? 2 : 1;
@@ -157,6 +157,6 @@ sli_arena_all_checked (void)
   static int known; /* 0: unknown, 1: no, 2: yes */
   state = LOAD (&known);
   if (UNLIKELY (state == 0))
-    state = ask_all_checked (&known);
+    state = read_all_checked (&known);
   return state == 2;
 }

@@ -1,9 +1,10 @@
 /* question.c - how one unit's resources know those of another
  *
- * Layer: arena.  slice-resource.hpp asks a resource of a class that it does not
- * know what it is: it compares it with a question, an object in one of the
- * places below.  Only a resource of slice looks for questions there.  The
- * library holds the places, as it is what all units of a process share.
+ * Layer: arena.  A resource of slice-resource.hpp may meet one of a class that
+ * it does not know, perhaps its own class in another unit.  It then compares
+ * that resource with a question, an object in one of the places below.  Only a
+ * resource of slice recognises a question by its address, and answers.  The
+ * places are in the library, which all units of a process share.
  * Design: section 8.11.
  *
  * SPDX-License-Identifier: MIT
