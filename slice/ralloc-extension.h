@@ -233,7 +233,8 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
  *               until enough is freed
  *
  * An allocation under it that would exceed the limit gives NULL with errno
- * ENOMEM.  Limits may be nested; a steal by ralloc_steal() is counted but
+ * ENOMEM, and none that would not.  A resize counts the new block in place of
+ * the old one.  Limits may be nested; a steal by ralloc_steal() is counted but
  * never refused, see ralloc_try_steal().  If an arena belongs to a context
  * (slice_linear_new_in() and the like), the limit and ralloc_total_size()
  * count only its node, and not the blocks that it adds.  Give the arena a

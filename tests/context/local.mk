@@ -19,6 +19,7 @@ ralloc_tests = \
 	tests/context-faults/test-ralloc-random \
 	tests/context/test-ralloc-references \
 	tests/context/test-ralloc-report \
+	tests/context/test-ralloc-limit \
 	tests/context/test-ralloc-slack \
 	tests/context/test-ralloc-string \
 	tests/context/test-ralloc-system \
@@ -44,6 +45,7 @@ tests_context_faults_test_ralloc_random_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_references_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_report_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_oom_LDADD = $(slice_test_libs)
+tests_context_test_ralloc_limit_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_slack_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_string_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_system_LDADD = $(slice_test_libs)

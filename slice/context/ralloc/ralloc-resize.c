@@ -207,12 +207,13 @@ static void *
 limited_resize (void *ptr, size_t size, size_t usable)
 {
   size_t before = sli_context_block_bytes (ptr);
+  /* The bytes of the new block, at least.  If a limit forbids them, fail at
+   * once; node_move() checks the bytes that the block has. */
+  size_t least = size + sizeof (Node);
   void *payload;
   size_t after;
 
-  /* The node grows by at least this much.  If no limit allows that, fail at
-   * once. */
-  if (size > usable && !sli_limit_allows (ptr, size - usable))
+  if (least > before && !sli_limit_allows (ptr, least - before))
     {
       errno = ENOMEM;
       return NULL;
