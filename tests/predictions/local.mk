@@ -74,6 +74,7 @@ EXTRA_DIST += \
 	%D%/predicted/events.txt \
 	%D%/predicted/formulas.txt \
 	%D%/predicted/groups.txt \
+	%D%/predicted/html2text.txt \
 	%D%/predicted/huffman.txt \
 	%D%/predicted/jansson.txt \
 	%D%/predicted/jq.txt \
@@ -82,6 +83,7 @@ EXTRA_DIST += \
 	%D%/predicted/libconfig.txt \
 	%D%/predicted/lisp.txt \
 	%D%/predicted/lru.txt \
+	%D%/predicted/mandoc.txt \
 	%D%/predicted/mxml.txt \
 	%D%/predicted/nfa.txt \
 	%D%/predicted/outline.txt \
@@ -92,6 +94,7 @@ EXTRA_DIST += \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
+	%D%/predicted/timers.txt \
 	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
@@ -109,6 +112,7 @@ EXTRA_DIST += \
 	%D%/programs/fastjson.sh \
 	%D%/programs/formulas.c \
 	%D%/programs/groups.c \
+	%D%/programs/html2text.sh \
 	%D%/programs/huffman.c \
 	%D%/programs/jansson.c \
 	%D%/programs/jansson.sh \
@@ -121,6 +125,7 @@ EXTRA_DIST += \
 	%D%/programs/libconfig.sh \
 	%D%/programs/lisp.c \
 	%D%/programs/lru.c \
+	%D%/programs/mandoc.sh \
 	%D%/programs/mxml.c \
 	%D%/programs/mxml.sh \
 	%D%/programs/nfa.c \
@@ -135,6 +140,8 @@ EXTRA_DIST += \
 	%D%/programs/replies.c \
 	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
+	%D%/programs/timers.c \
+	%D%/programs/timers.sh \
 	%D%/programs/tinyxml.cc \
 	%D%/programs/tinyxml.sh \
 	%D%/programs/tokens.c \
