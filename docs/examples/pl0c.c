@@ -26,6 +26,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,6 +317,8 @@ find (Compiler *compiler, const char *name, int *levels)
 
 /* --- folding ------------------------------------------------------------- */
 
+/* Returns false if the result is no number of type long: then the program that
+ * is compiled divides by zero or overflows, if it gets there. */
 static bool
 fold_operands (int op, long a, long b, long *result)
 {
@@ -328,7 +331,7 @@ fold_operands (int op, long a, long b, long *result)
     case '*':
       return !__builtin_mul_overflow (a, b, result);
     case '/':
-      if (b == 0)
+      if (b == 0 || (a == LONG_MIN && b == -1))
         return false;
       *result = a / b;
       return true;
@@ -696,7 +699,10 @@ emit_expr (Compiler *compiler, const Expr *expr)
   switch (expr->kind)
     {
     case EXPR_NUMBER:
-      EMIT (expr->number < 0 ? "(%ldL)" : "%ldL", expr->number);
+      if (expr->number == LONG_MIN) /* C has no literal for it */
+        EMIT ("(%ldL - 1)", expr->number + 1);
+      else
+        EMIT (expr->number < 0 ? "(%ldL)" : "%ldL", expr->number);
       break;
     case EXPR_VARIABLE:
       emit_place (compiler, expr->symbol, expr->levels);

@@ -25,6 +25,23 @@ equal "an error names its line" "${got##*/}" "wrong.pl0:4: expected a name"
 # Folded: the sum is a number in the output, the dead branch is gone.
 equal "constants are folded" \
   "$(grep -c -e '-17L' -e 88 "$work/nested.c")" 1
+# The least number, where long has 64 bits, and its quotient by -1, which is no
+# number and thus stays in the program.
+least='(-2147483647*2147483647*2 - 2147483647*4 - 2)'
+cat > "$work/least.pl0" <<END
+var a;
+begin
+  a := $least;
+  ! a;
+  if a > 0 then ! $least / (0-1)
+end.
+END
+programs=$work
+case $(getconf LONG_BIT) in
+64) run least '' '-9223372036854775808 ' ;;
+*) skip "the least number" "long has not 64 bits" ;;
+esac
+programs=$top_srcdir/docs/examples/pl0
 got=$("$pl0c" -r "$programs/gcd.pl0" 2>&1 > /dev/null | sed -n 2p)
 equal "the report names the root" "${got%%:*}" compiler
 finish
