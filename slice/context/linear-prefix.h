@@ -93,7 +93,7 @@ linear_prefix (const void *linear)
 static inline size_t
 linear_round (size_t bytes)
 {
-  return (bytes + LINEAR_ALIGN - 1) & ~(size_t) (LINEAR_ALIGN - 1);
+  return align_up (bytes, LINEAR_ALIGN);
 }
 
 COLD _Noreturn void sli_context_linear_report (const void *linear,

@@ -80,8 +80,7 @@ CONTEXT_TEXT size_t
 sli_context_linear_memory_bytes (size_t bytes)
 {
   return bytes <= slab_block_max () ? node_total (bytes - sizeof (Node))
-                                    : (bytes + NODE_ALIGN - 1)
-                                          & ~(size_t) (NODE_ALIGN - 1);
+                                    : align_up (bytes, NODE_ALIGN);
 }
 
 CONTEXT_TEXT void
@@ -223,8 +222,7 @@ ralloc_linear_context_with_opts (const void *ctx,
       errno = ENOMEM;
       return NULL;
     }
-  min = (min + LINEAR_OPTION_STEP_BYTES - 1)
-        & ~(size_t) (LINEAR_OPTION_STEP_BYTES - 1);
+  min = align_up (min, LINEAR_OPTION_STEP_BYTES);
   return linear_new_apart (ctx, min > 0 ? min + LINEAR_GAP_BYTES : 0,
                            "ralloc_linear_context_with_opts");
 }

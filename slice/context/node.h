@@ -22,6 +22,7 @@
 #include "node-layout.h"
 #include "owned.h"
 
+#include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
 #include "page/extent-cache.h"
@@ -283,8 +284,7 @@ node_product (size_t a, size_t b, size_t *bytes)
 static inline size_t
 node_total (size_t size)
 {
-  size_t total = (size + sizeof (Node) + NODE_ALIGN - 1)
-                 & ~(size_t) (NODE_ALIGN - 1);
+  size_t total = align_up (size + sizeof (Node), NODE_ALIGN);
 
   if (UNLIKELY (total > 512))
     total = total <= 1040 ? 528 + ((total - 528 + 31) & ~(size_t) 31)

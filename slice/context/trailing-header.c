@@ -74,8 +74,8 @@ gap_bytes (const char *payload)
 void *
 sli_trailing_new (size_t size, bool zero)
 {
-  size_t total = ((size + NODE_ALIGN - 1) & ~(size_t) (NODE_ALIGN - 1))
-                 + TRAILING_GAP_MIN + TRAILING_HEADER;
+  size_t total
+      = align_up (size, NODE_ALIGN) + TRAILING_GAP_MIN + TRAILING_HEADER;
   char *payload;
 
   TRACE_INTERNAL (payload = sli_os_malloc (total, zero));

@@ -99,8 +99,7 @@ large_resize (void *ptr, size_t size)
 {
   LargePrefix *prefix = (LargePrefix *) head_of (ptr) - 1;
   size_t bytes = sizeof (LargePrefix) + sizeof (Node)
-                 + ((slack_add (size) + NODE_ALIGN - 1)
-                    & ~(size_t) (NODE_ALIGN - 1));
+                 + align_up (slack_add (size), NODE_ALIGN);
   void *payload = NULL, *now;
 
   if (!sli_map_note_reserve ())

@@ -227,7 +227,7 @@ static void *
 large_new (size_t size, bool zero)
 {
   size_t bytes = sizeof (LargePrefix) + sizeof (Node)
-                 + ((size + NODE_ALIGN - 1) & ~(size_t) (NODE_ALIGN - 1));
+                 + align_up (size, NODE_ALIGN);
   LargePrefix *prefix = sli_large_alloc (bytes, zero);
   Node *node;
 
