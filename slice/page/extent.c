@@ -211,6 +211,33 @@ extent_least_bytes (unsigned n_granules)
   return bytes;
 }
 
+typedef enum
+{
+  EXTENT_ADDED,
+  EXTENT_UNNEEDED, /* another thread was faster, and this can be unmapped */
+  EXTENT_IN_USE    /* the source had returned this memory before */
+} ExtentResult;
+
+/* Adds an extent that was mapped, if it is needed. */
+COMMON_TEXT static ExtentResult
+extent_add_mapped (void *start, size_t bytes, bool is_zeroed, bool is_huge)
+{
+  ExtentResult result = EXTENT_ADDED;
+
+  sli_lock (&sli_page.lock);
+  /* Another thread may have got the same memory since extent_accept(). */
+  if (!extent_is_apart (start, bytes))
+    result = EXTENT_IN_USE;
+  else if (sli_page.unfinished == NULL)
+    extent_add (start, bytes, is_zeroed, is_huge);
+  else if (sli_page.source->unmap == NULL)
+    extent_add_initialised (start, bytes, is_zeroed, is_huge);
+  else
+    result = EXTENT_UNNEEDED;
+  sli_unlock (&sli_page.lock);
+  return result;
+}
+
 COMMON_TEXT bool
 sli_extent_new (unsigned n_granules)
 {
@@ -222,29 +249,21 @@ sli_extent_new (unsigned n_granules)
   /* Where the option wants no huge pages, advise the system so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
-  bool is_zeroed, is_wanted, is_apart;
-  bool can_unmap = sli_page.source->unmap != NULL;
+  bool is_zeroed;
   void *start = extent_map (&bytes, least_bytes, &is_zeroed);
+  ExtentResult result;
 
   if (start == NULL)
     return false;
   sli_os_advise_huge (start, bytes, huge);
-  sli_lock (&sli_page.lock);
-  /* Another thread may have been given it since extent_accept(). */
-  is_apart = extent_is_apart (start, bytes);
-  is_wanted = sli_page.unfinished == NULL;
-  if (is_apart && is_wanted)
-    extent_add (start, bytes, is_zeroed, huge);
-  else if (is_apart && !can_unmap)
-    extent_add_initialised (start, bytes, is_zeroed, huge);
-  sli_unlock (&sli_page.lock);
-  if (UNLIKELY (!is_apart))
+  result = extent_add_mapped (start, bytes, is_zeroed, huge);
+  if (UNLIKELY (result == EXTENT_IN_USE))
     {
       sli_diag_bad_source (BAD_SOURCE_IN_USE, sli_page.source,
                            sli_page.source->name, start);
       return false;
     }
-  if (!is_wanted && can_unmap)
+  if (result == EXTENT_UNNEEDED)
     sli_extent_unmap (start, bytes);
   PROBE2 (page_map, start, bytes);
   return true;
