@@ -139,6 +139,8 @@ noinst_LTLIBRARIES += \
 %C%_libchecking_la_SOURCES = \
 	%D%/checking/block-registry.c \
 	%D%/checking/block-registry.h \
+	%D%/checking/code-files.c \
+	%D%/checking/code-files.h \
 	%D%/checking/checking-blocks.c \
 	%D%/checking/checking-contents.h \
 	%D%/checking/checking-exit.c \

@@ -79,19 +79,20 @@ text_put_address (Text *text, const void *address)
 /* A program may lie anywhere in memory (PIE), so its addresses say nothing by
  * themselves. */
 static void
-text_put_code (Text *text, const void *address)
+text_put_code (Text *text, const CodePlace *place)
 {
   char name[FILE_BYTES];
-  uintptr_t offset;
 
-  if (!sli_os_module_of (address, name, sizeof name, &offset))
+  if (place->file == NULL
+      || !sli_os_module_name (place->file, name, sizeof name))
     {
-      text_put_address (text, address);
+      text_put_address (text, place->address);
       return;
     }
   text_put (text, name, strlen (name));
   text_put (text, "+", 1);
-  text_put_address (text, (const void *) offset);
+  text_put_address (text,
+                    (const char *) place->address - place->file->base);
 }
 
 static void
@@ -138,7 +139,7 @@ text_put_argument (Text *text, const char *at, va_list *arguments)
       text_put_address (text, va_arg (*arguments, const void *));
       break;
     case 'a':
-      text_put_code (text, va_arg (*arguments, const void *));
+      text_put_code (text, va_arg (*arguments, const CodePlace *));
       break;
     default:
       text_put (text, at, 1);
@@ -358,11 +359,15 @@ text_put_wrong (Text *text, const BlockFacts *block)
 /* A return address may belong to the next line or function.  The address
  * before it lies within the call. */
 static void
-text_put_site (Text *text, const char *what, const void *site, unsigned thread)
+text_put_site (Text *text, const char *what, const CodePlace *site,
+               unsigned thread)
 {
-  if (site != NULL)
-    text_format (text, ", %s at %a by thread %u", what,
-                 (const char *) site - 1, thread);
+  CodePlace place = *site;
+
+  if (site->address == NULL)
+    return;
+  place.address = (const char *) site->address - 1;
+  text_format (text, ", %s at %a by thread %u", what, &place, thread);
 }
 
 /* The class that a block of that size has. */
@@ -384,8 +389,8 @@ text_put_class (Text *text, const BlockFacts *block)
 static void
 text_put_sites (Text *text, const BlockSites *sites)
 {
-  text_put_site (text, "allocated", sites->alloc_site, sites->alloc_thread);
-  text_put_site (text, "freed", sites->free_site, sites->free_thread);
+  text_put_site (text, "allocated", &sites->alloc_site, sites->alloc_thread);
+  text_put_site (text, "freed", &sites->free_site, sites->free_thread);
 }
 
 static void

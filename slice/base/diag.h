@@ -15,10 +15,19 @@
 #include <stdint.h>
 
 #include "errors.h"
+#include "port/os.h"
+
+/* An address of code, and the file that it was loaded from, which may have been
+ * unloaded; NULL: unknown. */
+typedef struct
+{
+  const void *address;
+  const OsModule *file;
+} CodePlace;
 
 /* Formats like a very small printf: %s, %u (unsigned), %d (int), %zu, %llu, %p
- * (pointer), %a (an address of code: FILE+0xOFFSET, as addr2line takes both),
- * %%.  Cuts at to_bytes - 1 characters; returns the length. */
+ * (pointer), %a (a CodePlace: FILE+0xOFFSET, as addr2line takes both, or the
+ * address), %%.  Cuts at to_bytes - 1 characters; returns the length. */
 size_t sli_diag_format (char *to, size_t to_bytes, const char *format, ...);
 
 /* Writes "slice: error NUMBER: ..." with the format above and aborts. */
@@ -33,7 +42,7 @@ void sli_diag_warn (ErrorNumber number, const char *format, ...);
  * unknown, and the threads' ids. */
 typedef struct
 {
-  const void *alloc_site, *free_site;
+  CodePlace alloc_site, free_site;
   unsigned alloc_thread, free_thread;
 } BlockSites;
 

@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "block-registry.h"
+#include "code-files.h"
 #include "page/meta.h"
 #include "base/check.h"
 #include "port/compiler.h"
@@ -28,14 +29,20 @@ typedef struct
 {
   uintptr_t address; /* 0: never used */
   size_t size;       /* as it was allocated, of a freed block too */
-  BlockSites sites;
-  unsigned generation; /* of the process that allocated it */
-  uint8_t alignment_bit; /* 1 + log2 of the requested alignment; 0: none */
-  uint8_t slack_bytes;   /* at a node's end; 0: not known */
-  bool is_node : 1;      /* of a context */
-  bool is_inside : 1;    /* that node is inside of a block of malloc */
-  bool is_freed : 1;
+  const void *alloc_site, *free_site;
+  unsigned alloc_thread, free_thread;
+  uint16_t alloc_file : 15; /* of the sites: see code-files.h */
+  uint16_t is_node : 1;     /* of a context */
+  uint16_t free_file : 15;
+  uint16_t is_inside : 1;   /* that node is inside of a block of malloc */
+  uint16_t generation;      /* of the process that allocated it */
+  uint8_t alignment_bit : 7; /* 1 + log2 of the requested alignment; 0: none */
+  uint8_t is_freed : 1;
+  uint8_t slack_bytes;      /* at a node's end; 0: not known */
 } Slot;
+
+SLICE_STATIC_ASSERT (sizeof (Slot) <= 4 * sizeof (void *) + 16,
+                     "a slot is small");
 
 typedef struct
 {
@@ -50,7 +57,7 @@ static struct
   Lock lock;
   Table tables[TABLES];
   size_t n_live;       /* in all of them */
-  unsigned generation; /* the number of forks that led to this process */
+  uint16_t generation; /* the number of forks that led to this process */
 } registry = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
 
 COMMON_TEXT Lock *
@@ -258,8 +265,11 @@ sli_block_registry_add (const void *block, size_t size, const void *site)
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
   Table *table = table_of (block);
   bool is_reserved;
+  OsModule file;
 
-  site = sli_os_caller_outside (site); /* may allocate: no lock is held */
+  /* May allocate: no lock is held. */
+  site = sli_os_caller_outside (site, &file);
+  sli_code_files_begin ();
   sli_lock (&registry.lock);
   is_reserved = table_reserve (table);
   if (is_reserved)
@@ -272,8 +282,9 @@ sli_block_registry_add (const void *block, size_t size, const void *site)
       STORE (&registry.n_live, registry.n_live + 1);
       *slot = (Slot){ .address = (uintptr_t) block,
                       .size = size,
-                      .sites = { .alloc_site = site,
-                                 .alloc_thread = thread },
+                      .alloc_site = site,
+                      .alloc_thread = thread,
+                      .alloc_file = sli_code_file_number (&file) & 0x7fff,
                       .generation = registry.generation };
     }
   sli_unlock (&registry.lock);
@@ -315,7 +326,8 @@ sli_block_registry_note_alignment (const void *block, size_t alignment)
   sli_lock (&registry.lock);
   slot = table_lookup (block);
   if (slot != NULL)
-    slot->alignment_bit = (uint8_t) __builtin_ffsll ((long long) alignment);
+    slot->alignment_bit
+        = (unsigned) __builtin_ffsll ((long long) alignment) & 0x7f;
   sli_unlock (&registry.lock);
 }
 
@@ -408,6 +420,12 @@ sli_block_registry_node_at (const void *address, void **start, size_t *bytes)
   return state;
 }
 
+static CodePlace
+place_of (const void *site, unsigned file)
+{
+  return (CodePlace){ site, sli_code_file (file) };
+}
+
 bool
 sli_block_registry_find (const void *block, BlockFacts *facts)
 {
@@ -421,7 +439,10 @@ sli_block_registry_find (const void *block, BlockFacts *facts)
       facts->address = block;
       facts->real_bytes = slot->size;
       facts->slack_bytes = slot->slack_bytes;
-      facts->sites = slot->sites;
+      facts->sites
+          = (BlockSites){ place_of (slot->alloc_site, slot->alloc_file),
+                          place_of (slot->free_site, slot->free_file),
+                          slot->alloc_thread, slot->free_thread };
     }
   sli_unlock (&registry.lock);
   return slot != NULL;
@@ -445,12 +466,14 @@ sli_block_registry_sites (const void *block)
 }
 
 static void
-slot_free (Slot *slot, const void *site, unsigned thread)
+slot_free (Slot *slot, const void *site, const OsModule *file,
+           unsigned thread)
 {
   assert_held (&registry.lock);
   slot->is_freed = true;
-  slot->sites.free_site = site;
-  slot->sites.free_thread = thread;
+  slot->free_site = site;
+  slot->free_file = sli_code_file_number (file) & 0x7fff;
+  slot->free_thread = thread;
   table_of ((const void *) slot->address)->n_live--;
   STORE (&registry.n_live, registry.n_live - 1);
 }
@@ -458,13 +481,14 @@ slot_free (Slot *slot, const void *site, unsigned thread)
 void
 sli_block_registry_forget_node (const void *node, const void *site)
 {
+  OsModule file;
   Slot *slot;
 
-  site = sli_os_caller_outside (site);
+  site = sli_os_caller_outside (site, &file);
   sli_lock (&registry.lock);
   slot = table_lookup (node);
   if (slot != NULL && slot_is_live (slot) && slot->is_inside)
-    slot_free (slot, site, sli_os_thread_id ());
+    slot_free (slot, site, &file, sli_os_thread_id ());
   sli_unlock (&registry.lock);
 }
 
@@ -474,16 +498,17 @@ sli_block_registry_remove (const void *block, size_t size,
 {
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
   size_t real_bytes = 0;
+  OsModule file;
   bool is_live;
   Slot *slot;
 
-  site = sli_os_caller_outside (site);
+  site = sli_os_caller_outside (site, &file);
   sli_lock (&registry.lock);
   slot = table_lookup (block);
   is_live = slot_is_block (slot);
   real_bytes = is_live ? slot->size : 0;
   if (is_live && (size == real_bytes || size == BLOCK_ANY_SIZE))
-    slot_free (slot, site, thread);
+    slot_free (slot, site, &file, thread);
   sli_unlock (&registry.lock);
   if (is_live && (size == real_bytes || size == BLOCK_ANY_SIZE))
     return;
@@ -507,7 +532,8 @@ sli_block_registry_each (BlockVisit visit, void *data)
     if (slot->generation == registry.generation)
       visit (&(RegisteredBlock){ .address = (const void *) slot->address,
                                  .size = slot->size,
-                                 .site = slot->sites.alloc_site,
+                                 .site = place_of (slot->alloc_site,
+                                                   slot->alloc_file),
                                  .is_inside = slot->is_inside },
              data);
   sli_unlock (&registry.lock);

@@ -70,7 +70,7 @@ typedef struct
 {
   const void *address;
   size_t size;
-  const void *site; /* that allocated it */
+  CodePlace site;   /* that allocated it; address NULL: unknown */
   bool is_inside;   /* a node inside of a block of malloc */
 } RegisteredBlock;
 

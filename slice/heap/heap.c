@@ -118,7 +118,7 @@ heap_begin (void)
       /* The first stack walk loads a library, which allocates.  So do it now,
        * not in the middle of a call. */
       if (sli_dispatch.mode == CHECKING_DEBUG)
-        (void) sli_os_caller_outside (CALL_SITE);
+        (void) sli_os_caller_outside (CALL_SITE, &(OsModule){ NULL, 0 });
       STORE_RELEASE (&heap.ready, true);
     }
   sli_unlock (&heap.lock);

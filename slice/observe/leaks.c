@@ -26,8 +26,8 @@ enum
 /* The live blocks that one call of the program has allocated. */
 typedef struct
 {
-  const void *address; /* of the call; NULL: a free slot */
-  size_t n_blocks;     /* 0 once it is shown */
+  CodePlace place; /* of the call; address NULL: a free slot */
+  size_t n_blocks; /* 0 once it is shown */
   size_t bytes;
 } Site;
 
@@ -43,21 +43,26 @@ static void
 add_block (const RegisteredBlock *block, void *data)
 {
   Leaks *leaks = data;
-  const void *key = block->site != NULL ? block->site : block->address;
-  size_t i = (size_t) (((uintptr_t) key >> 2) * (uintptr_t) 0x9e3779b1u);
+  CodePlace key = block->site;
   Site *slot;
+  size_t i;
 
+  if (key.address == NULL)
+    key.address = block->address;
+  i = (size_t) (((uintptr_t) key.address >> 2) * (uintptr_t) 0x9e3779b1u);
   /* Other threads have allocated since the table was made. */
   if (leaks->n_sites + 1 >= leaks->n_slots)
     return;
   for (;; i++)
     {
       slot = &leaks->sites[i & (leaks->n_slots - 1)];
-      if (slot->address == key || slot->address == NULL)
+      if (slot->place.address == NULL
+          || (slot->place.address == key.address
+              && slot->place.file == key.file))
         break;
     }
-  leaks->n_sites += slot->address == NULL;
-  slot->address = key;
+  leaks->n_sites += slot->place.address == NULL;
+  slot->place = key;
   slot->n_blocks++;
   slot->bytes += block->size;
   leaks->all.n_blocks++;
@@ -100,11 +105,15 @@ report_leaks (const Leaks *leaks)
                  leaks->all.bytes, leaks->n_sites, plural (leaks->n_sites));
   while (n++ < SITES_SHOWN && (site = next_largest (leaks)) != NULL)
     {
+      /* Within the call; see diag.c. */
+      CodePlace place = { (const char *) site->place.address - 1,
+                          site->place.file };
+
       sli_diag_warn (ERROR_NEVER_FREED,
                      "exit: %zu block%s, %zu bytes never freed, "
                      "allocated at %a",
                      site->n_blocks, plural (site->n_blocks), site->bytes,
-                     (const char *) site->address - 1);
+                     &place);
       site->n_blocks = 0;
     }
   if (leaks->n_sites > SITES_SHOWN)

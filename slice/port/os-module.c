@@ -26,17 +26,10 @@ enum
   FRAMES_MAX = 32 /* at most a dozen of ours are above the program's */
 };
 
-/* A loaded file. */
-typedef struct
-{
-  const char *name; /* "": the program */
-  uintptr_t base;   /* what the loader added to its addresses */
-} Module;
-
 #if defined DLFO_STRUCT_HAS_EH_DBASE
 
 static bool
-module_find (uintptr_t address, Module *module)
+module_find (uintptr_t address, OsModule *module)
 {
   struct dl_find_object found;
 
@@ -52,7 +45,7 @@ module_find (uintptr_t address, Module *module)
 typedef struct
 {
   uintptr_t address;
-  Module *module;
+  OsModule *module;
   bool is_library; /* what is looked at; the first is the program */
 } Wanted;
 
@@ -80,7 +73,7 @@ module_matches (struct dl_phdr_info *info, size_t bytes UNUSED, void *data)
 }
 
 static bool
-module_find (uintptr_t address, Module *module)
+module_find (uintptr_t address, OsModule *module)
 {
   Wanted wanted = { .address = address, .module = module };
 
@@ -90,7 +83,7 @@ module_find (uintptr_t address, Module *module)
 #else
 
 static bool
-module_find (uintptr_t address UNUSED, Module *module UNUSED)
+module_find (uintptr_t address UNUSED, OsModule *module UNUSED)
 {
   return false;
 }
@@ -112,54 +105,54 @@ program_name (char *name, size_t name_bytes)
 }
 
 bool
-sli_os_module_of (const void *address, char *name, size_t name_bytes,
-                  uintptr_t *offset)
+sli_os_module_find (const void *address, OsModule *module)
 {
-  Module module;
-  size_t length;
+  *module = (OsModule){ NULL, 0 };
+  return module_find ((uintptr_t) address, module);
+}
 
-  if (!module_find ((uintptr_t) address, &module))
-    return false;
-  *offset = (uintptr_t) address - module.base;
-  length = strlen (module.name);
+bool
+sli_os_module_name (const OsModule *module, char *name, size_t name_bytes)
+{
+  size_t length = strlen (module->name);
+
   if (length == 0)
     length = program_name (name, name_bytes);
   else if (length < name_bytes)
-    memcpy (name, module.name, length);
+    memcpy (name, module->name, length);
   name[length < name_bytes ? length : 0] = '\0';
   return name[0] != '\0';
 }
 
-/* Returns true for code of libslice.so, the drop-ins and the recorder.  The
- * code of libslice.a counts as the program's.  (Without a backtrace nobody
- * asks.) */
-UNUSED static bool
-module_is_ours (uintptr_t address)
+/* Returns true for code of libslice.so, the drop-ins and the recorder, and the
+ * module of any code.  The code of libslice.a counts as the program's. */
+static bool
+module_is_ours (const void *address, OsModule *module)
 {
   static const char ours[] = "libslice";
   const char *base;
-  Module module;
 
-  if (!module_find (address, &module))
+  if (!sli_os_module_find (address, module))
     return false;
-  base = strrchr (module.name, '/');
-  base = base != NULL ? base + 1 : module.name;
+  base = strrchr (module->name, '/');
+  base = base != NULL ? base + 1 : module->name;
   return strncmp (base, ours, sizeof ours - 1) == 0;
 }
 
 const void *
-sli_os_caller_outside (const void *site)
+sli_os_caller_outside (const void *site, OsModule *module)
 {
 #ifdef __GLIBC__
   void *frames[FRAMES_MAX];
   int n;
 
-  if (LIKELY (!module_is_ours ((uintptr_t) site)))
+  if (LIKELY (!module_is_ours (site, module)))
     return site;
   n = backtrace (frames, FRAMES_MAX);
   for (int i = 0; i < n; i++)
-    if (!module_is_ours ((uintptr_t) frames[i]))
+    if (!module_is_ours (frames[i], module))
       return frames[i];
 #endif
+  module_is_ours (site, module);
   return site;
 }

@@ -105,15 +105,25 @@ bool sli_os_barrier_all_threads (void);
 
 /* --- os-module.c --- */
 
-/* The file that an address of code was loaded from ("" if its name does not
- * fit), and the offset in that file for addr2line.  False: unknown.  Allocates
- * nothing. */
-bool sli_os_module_of (const void *address, char *name, size_t name_bytes,
-                       uintptr_t *offset);
-/* Returns a return address; but if it is in our code, that of the program's
- * call which led there.  Then it is slow: it walks up the stack, which may
- * allocate the first time. */
-const void *sli_os_caller_outside (const void *site);
+/* A file that was loaded. */
+typedef struct
+{
+  const char *name; /* "": the program; NULL: none */
+  uintptr_t base;   /* what the loader added to its addresses: an address less
+                       this is an offset in the file, for addr2line */
+} OsModule;
+
+/* The file that an address is in; its name stays until it is unloaded.  False:
+ * unknown, and the module is none.  Allocates nothing. */
+bool sli_os_module_find (const void *address, OsModule *module);
+/* Writes the name of a module's file, also the program's; "" if it does not
+ * fit.  False: unknown. */
+bool sli_os_module_name (const OsModule *module, char *name,
+                         size_t name_bytes);
+/* Returns a return address, and its module; but if it is in our code, that of
+ * the program's call which led there.  Then it is slow: it walks up the stack,
+ * which may allocate the first time. */
+const void *sli_os_caller_outside (const void *site, OsModule *module);
 
 /* --- tool.c --- */
 

@@ -37,7 +37,10 @@ test_format (void)
   CHECK_FORMAT ("18446744073709551615", "%llu", ULLONG_MAX);
   CHECK_FORMAT ("0xdeadbeef", "%p", (void *) (uintptr_t) 0xdeadbeef);
   CHECK_FORMAT ("0x0", "%p", NULL);
-  CHECK_FORMAT ("0x0", "%a", NULL); /* in no file */
+  CHECK_FORMAT ("0x40", "%a", &(CodePlace){ (void *) (uintptr_t) 0x40, NULL });
+  CHECK_FORMAT ("/a/b.so+0x30", "%a",
+                &(CodePlace){ (void *) (uintptr_t) 0x40,
+                              &(OsModule){ "/a/b.so", 0x10 } });
   CHECK_FORMAT ("100%", "100%%");
   CHECK_FORMAT ("end%", "end%");
 }
@@ -156,8 +159,11 @@ death_facts (void)
                                   .wrong = bytes,
                                   .n_wrong = sizeof bytes,
                                   .expected = 5,
-                                  .sites = { (void *) (uintptr_t) 0x10,
-                                             (void *) (uintptr_t) 0x20, 1,
+                                  .sites = { { (void *) (uintptr_t) 0x10,
+                                               NULL },
+                                             { (void *) (uintptr_t) 0x20,
+                                               NULL },
+                                             1,
                                              2 } });
 }
 

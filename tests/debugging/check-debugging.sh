@@ -241,6 +241,74 @@ for level in -O0 -O2; do
       | cut -d: -f1)" "$found"
 done
 
+# --- a plug-in that was unloaded ---
+
+cat > "$temporary/plug.c" <<'END'
+#include <slice/libslice.h>
+void *plug_lose (size_t bytes)
+{
+  char *block = slice_alloc (bytes); /* plug-in */
+  return block;
+}
+void *plug_drop (void)
+{
+  void *volatile block = plug_lose (48);
+  slice_free1 (48, block);
+  return block;
+}
+END
+cat > "$temporary/host.c" <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <slice/libslice.h>
+int main (int argc, char **argv)
+{
+  const char *what = argv[1];
+  void *first = dlopen (argv[2], RTLD_NOW), *lose, *block, *second;
+  lose = dlsym (first, "plug_lose");
+  ((void *(*) (size_t)) lose) (100);
+  block = ((void *(*) (void)) dlsym (first, "plug_drop")) ();
+  dlclose (first);
+  if (strcmp (what, "alone") == 0)
+    return 0;
+  second = dlopen (argv[3], RTLD_NOW);
+  puts (dlsym (second, "plug_lose") == lose ? "same" : "another");
+  fflush (stdout);
+  if (strcmp (what, "again") == 0)
+    slice_free1 (48, block);
+  ((void *(*) (size_t)) dlsym (second, "plug_lose")) (100);
+  return 0;
+}
+END
+for plug in pluga plugb; do
+  $CC -g -O1 -fPIC -shared -w -I"$top_srcdir" -I"$top_builddir" \
+    "$temporary/plug.c" -o "$temporary/$plug.so" "$libs/libslice.so" \
+    -Wl,-rpath,"$libs"
+done
+$CC -g -O1 -w -I"$top_srcdir" -I"$top_builddir" "$temporary/host.c" \
+  -o "$temporary/host" "$libs/libslice.so" -Wl,-rpath,"$libs" -ldl
+# host WHAT: what the host says
+host ()
+{
+  SLICE_OPTIONS=debug "$temporary/host" "$1" "$temporary/pluga.so" \
+    "$temporary/plugb.so" 2>&1
+}
+plug_line="plug.c:$(grep -n '/\* plug-in \*/' "$temporary/plug.c" | cut -d: -f1)"
+message=$(host alone | grep 'exit: 1 block, 100 bytes never freed, alloc')
+expect_found "an unloaded plug-in is named" "pluga.so+0x" "$message"
+expect_found "with its line" "$plug_line" "$(place allocated "$message")"
+message=$(host both)
+expect_found "another is loaded in its place" '^same$' "$message"
+expect_found "its blocks are its own" \
+  'exit: 1 block, 100 bytes never freed, allocated at .*/pluga.so+0x' "$message"
+expect_found "and the other's are the other's" \
+  'exit: 1 block, 100 bytes never freed, allocated at .*/plugb.so+0x' "$message"
+message=$(host again)
+expect_found "an error names it, too" \
+  'error 105: .*allocated at [^ ]*/pluga.so+.*freed at [^ ]*/pluga.so+' \
+  "$message"
+
 # --- the first thread has ended ---
 
 cat > "$temporary/alone.c" <<'END'

@@ -19,6 +19,22 @@ foreign_code (void)
   return (const void *) (uintptr_t) div;
 }
 
+/* The file of an address, and the offset in it. */
+static bool
+module_of (const void *address, char *name, size_t name_bytes,
+           uintptr_t *offset)
+{
+  OsModule module;
+
+  if (!sli_os_module_find (address, &module))
+    {
+      g_assert_null (module.name);
+      return false;
+    }
+  *offset = (uintptr_t) address - module.base;
+  return sli_os_module_name (&module, name, name_bytes);
+}
+
 static void
 test_program (void)
 {
@@ -27,10 +43,10 @@ test_program (void)
   const char *code = (const char *) (uintptr_t) test_program;
 
   g_assert_cmpint (readlink ("/proc/self/exe", own, sizeof own - 1), >, 0);
-  g_assert_true (sli_os_module_of (code, name, sizeof name, &offset));
+  g_assert_true (module_of (code, name, sizeof name, &offset));
   g_assert_cmpstr (name, ==, own);
   g_assert_cmpuint (offset, >, 0);
-  g_assert_true (sli_os_module_of (code + 3, name, sizeof name, &other));
+  g_assert_true (module_of (code + 3, name, sizeof name, &other));
   g_assert_cmpuint (other, ==, offset + 3);
 }
 
@@ -41,7 +57,7 @@ test_library (void)
   uintptr_t offset = 0;
 
   g_assert_true (
-      sli_os_module_of (foreign_code (), name, sizeof name, &offset));
+      module_of (foreign_code (), name, sizeof name, &offset));
   /* (musl is one file with the loader, and has its name.) */
   g_assert_true (strstr (name, "libc") != NULL
                  || strstr (name, "musl") != NULL);
@@ -56,12 +72,12 @@ test_nowhere (void)
   uintptr_t offset;
   void *pages = sli_os_map (4096, 4096);
 
-  g_assert_false (sli_os_module_of (NULL, name, sizeof name, &offset));
-  g_assert_false (sli_os_module_of (pages, name, sizeof name, &offset));
-  g_assert_false (sli_os_module_of (name, name, sizeof name, &offset));
+  g_assert_false (module_of (NULL, name, sizeof name, &offset));
+  g_assert_false (module_of (pages, name, sizeof name, &offset));
+  g_assert_false (module_of (name, name, sizeof name, &offset));
   sli_os_unmap (pages, 4096);
   /* Data are the program's as well. */
-  g_assert_true (sli_os_module_of (data, name, sizeof name, &offset));
+  g_assert_true (module_of (data, name, sizeof name, &offset));
 }
 
 /* What does not fit is no name, and nothing is written past the buffer. */
@@ -72,7 +88,7 @@ test_size (void)
   uintptr_t offset;
 
   memset (name, 'x', sizeof name);
-  g_assert_false (sli_os_module_of (foreign_code (), name, 4, &offset));
+  g_assert_false (module_of (foreign_code (), name, 4, &offset));
   g_assert_cmpint (name[0], ==, '\0');
   g_assert_cmpint (name[4], ==, 'x');
 }
@@ -83,9 +99,15 @@ test_caller (void)
 {
   const void *here = __builtin_return_address (0);
 
-  g_assert_true (sli_os_caller_outside (here) == here);
-  g_assert_true (sli_os_caller_outside (NULL) == NULL);
-  g_assert_true (sli_os_caller_outside (foreign_code ()) == foreign_code ());
+  OsModule module, other;
+
+  g_assert_true (sli_os_caller_outside (here, &module) == here);
+  g_assert_true (sli_os_module_find (here, &other));
+  g_assert_true (module.name == other.name && module.base == other.base);
+  g_assert_true (sli_os_caller_outside (NULL, &module) == NULL);
+  g_assert_null (module.name);
+  g_assert_true (sli_os_caller_outside (foreign_code (), &module)
+                 == foreign_code ());
 }
 
 int

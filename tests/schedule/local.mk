@@ -21,6 +21,7 @@ scheduled_sources = \
 	slice/alloc/aligned.c \
 	slice/alloc/alloc.c \
 	slice/checking/block-registry.c \
+	slice/checking/code-files.c \
 	slice/alloc/batch.c \
 	slice/alloc/chain.c \
 	slice/depot/depot.c \
