@@ -132,12 +132,14 @@ observe_tests = \
 
 slice_tests = \
 	%D%/whole/test-batch \
+	%D%/whole/test-between \
 	%D%/whole/test-dlopen \
 	%D%/whole/test-hooks \
 	%D%/whole/test-model \
 	%D%/whole/test-plain \
 	%D%/whole/test-sizes
 %C%_whole_test_batch_LDADD = $(slice_test_libs)
+%C%_whole_test_between_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_whole_test_failures_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_whole_test_errno_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
 %C%_whole_test_dlopen_LDADD = $(test_libs) $(SLICE_DL_LIBS)

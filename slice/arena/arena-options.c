@@ -97,6 +97,16 @@ sli_options_embedded (const SliceArenaOptions *options, size_t control_bytes)
 }
 
 bool
+sli_options_settle (void)
+{
+  if (LIKELY (sli_option_is_frozen ()))
+    return false;
+  (void) slice_try_alloc (0); /* makes no block */
+  assert_here (sli_option_is_frozen ());
+  return true;
+}
+
+bool
 sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes)
 {
   if (options->limit_bytes >= empty_bytes)

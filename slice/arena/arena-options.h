@@ -39,6 +39,12 @@ bool sli_options_fill (const SliceArenaOptions *given, size_t default_first,
 size_t sli_options_embedded (const SliceArenaOptions *options,
                              size_t control_bytes);
 
+/* Makes the options of the library final, if they are not.  Returns true if
+ * they were not: then what was computed from them may be wrong, as another
+ * thread may have set one meanwhile.  Once an arena is not refused for its
+ * options. */
+bool sli_options_settle (void);
+
 /* Returns true if the limit allows what an empty arena holds; false with errno
  * EINVAL. */
 bool sli_options_allow (const SliceArenaOptions *options, size_t empty_bytes);

@@ -42,13 +42,22 @@ sli_arena_linear_require_still (const SliceLinear *linear)
 
 /* --- making and ending --------------------------------------------------- */
 
-size_t
-sli_arena_linear_bytes (const SliceArenaOptions *given,
-                        SliceArenaOptions *options)
+static size_t
+linear_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
 {
   if (!sli_options_fill (given, NEW_BYTES - CONTROL_BYTES, 0, options))
     return 0;
   return sli_bump_bytes (options, CONTROL_BYTES);
+}
+
+size_t
+sli_arena_linear_bytes (const SliceArenaOptions *given,
+                        SliceArenaOptions *options)
+{
+  size_t bytes = linear_bytes (given, options);
+
+  return bytes != 0 && sli_options_settle () ? linear_bytes (given, options)
+                                             : bytes;
 }
 
 SliceLinear *

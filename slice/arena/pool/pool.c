@@ -55,8 +55,8 @@ pool_enter (SlicePool *pool, Block block)
 
 /* --- making and ending --------------------------------------------------- */
 
-size_t
-sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
+static size_t
+pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
 {
   bool is_locked = (given->arena.flags & SLICE_ARENA_LOCKED) != 0;
   size_t alignment, empty;
@@ -86,6 +86,15 @@ sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
     return 0;
   options->arena.flags |= is_locked ? SLICE_ARENA_LOCKED : 0;
   return empty + (is_locked ? LOCKED_POOL_BYTES : 0);
+}
+
+size_t
+sli_arena_pool_bytes (const SlicePoolOptions *given, SlicePoolOptions *options)
+{
+  size_t bytes = pool_bytes (given, options);
+
+  return bytes != 0 && sli_options_settle () ? pool_bytes (given, options)
+                                             : bytes;
 }
 
 static void

@@ -39,15 +39,24 @@ enum
 
 static void stack_enter_bottom (SliceStack *stack);
 
-size_t
-sli_arena_stack_bytes (const SliceArenaOptions *given,
-                       SliceArenaOptions *options)
+static size_t
+stack_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
 {
   size_t bytes = NEW_BYTES - (sli_arena_all_checked () ? CHECKS_BYTES_MAX : 0);
 
   if (!sli_options_fill (given, bytes - CONTROL_BYTES, 0, options))
     return 0;
   return sli_bump_bytes (options, CONTROL_BYTES);
+}
+
+size_t
+sli_arena_stack_bytes (const SliceArenaOptions *given,
+                       SliceArenaOptions *options)
+{
+  size_t bytes = stack_bytes (given, options);
+
+  return bytes != 0 && sli_options_settle () ? stack_bytes (given, options)
+                                             : bytes;
 }
 
 SliceStack *

@@ -86,9 +86,8 @@ report_end_of (const void *object, size_t bytes, bool is_live, void *data)
   return true;
 }
 
-size_t
-sli_arena_tlsf_bytes (const SliceArenaOptions *given,
-                      SliceArenaOptions *options)
+static size_t
+tlsf_bytes (const SliceArenaOptions *given, SliceArenaOptions *options)
 {
   SliceArenaOptions own = given != NULL ? *given : (SliceArenaOptions){ 0 };
   bool is_locked = (own.flags & SLICE_ARENA_LOCKED) != 0;
@@ -103,6 +102,16 @@ sli_arena_tlsf_bytes (const SliceArenaOptions *given,
     return 0;
   options->flags |= is_locked ? SLICE_ARENA_LOCKED : 0;
   return control + (is_locked ? LOCKED_TLSF_BYTES : 0);
+}
+
+size_t
+sli_arena_tlsf_bytes (const SliceArenaOptions *given,
+                      SliceArenaOptions *options)
+{
+  size_t bytes = tlsf_bytes (given, options);
+
+  return bytes != 0 && sli_options_settle () ? tlsf_bytes (given, options)
+                                             : bytes;
 }
 
 static SliceTlsf *
