@@ -269,8 +269,9 @@ SLICE_API void ralloc_report_json (FILE *f, const void *ptr);
  * Threads: any, while no other thread uses a context. */
 SLICE_API void ralloc_track_roots (bool on);
 /** As ralloc_track_roots (true), and when the program exits the roots that
- * are still alive are printed on standard error.  Options can't be set after
- * it, either.
+ * are still alive are printed on standard error: after its exit functions and
+ * destructors.  A forked child prints its own roots, and not those that its
+ * parent made.  Options can't be set after it, either.
  * @param full  whole trees, not just a line a root
  * Source: talloc_enable_leak_report(). */
 SLICE_API void ralloc_report_at_exit (bool full);

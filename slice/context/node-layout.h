@@ -134,7 +134,8 @@ struct Extension
   unsigned line;
   uint8_t kind;                  /* ExtensionKind */
   bool asked;                    /* the refusing destructor is running */
-  bool tracked;                  /* on the list of roots */
+  uint8_t tracked;               /* on the list of roots, by that process; 0:
+                                    on none */
   bool stays;                    /* kept where ralloc_free_children() frees
                                     others */
   union

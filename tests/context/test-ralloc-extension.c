@@ -6,6 +6,7 @@
 #include "ralloc-testlib.h"
 
 #include <errno.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <slice/options.h>
@@ -1089,6 +1090,66 @@ test_report_at_exit (void)
       "*alive at exit:\nstolen: * in 2 nodes\nleaked: * in 2 nodes\n");
 }
 
+/* A root that a destructor of the program frees is not alive at exit. */
+static void *freed_late;
+
+__attribute__ ((destructor)) static void
+free_late (void)
+{
+  ralloc_free (freed_late);
+}
+
+static void *
+root_named (const char *name)
+{
+  void *root = ralloc_context (NULL);
+
+  ralloc_set_name_const (root, name);
+  return root;
+}
+
+/* A forked child prints the roots that it has made, and may free others. */
+static void
+test_report_fork (void)
+{
+  static void *volatile of_parent, *volatile of_child, *volatile shared;
+  pid_t child;
+
+  if (is_on (SLICE_OPTION_DEBUG))
+    {
+      g_test_skip ("places are known");
+      return;
+    }
+  if (g_test_subprocess ())
+    {
+      ralloc_report_at_exit (false);
+      of_parent = root_named ("of the parent");
+      shared = root_named ("shared");
+      freed_late = root_named ("freed late");
+      child = fork ();
+      if (child == 0)
+        {
+          of_child = root_named ("of the child");
+          ralloc_free (shared);
+          shared = NULL;
+          child = fork (); /* it prints nothing */
+          g_assert_cmpint (child, >=, 0);
+        }
+      if (child > 0)
+        g_assert_cmpint (waitpid (child, NULL, 0), ==, child);
+      g_assert_true (of_parent != NULL || of_child != NULL || shared != NULL);
+      exit (0);
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr (
+      "slice: roots alive at exit:\nof the child: *\n"
+      "slice: roots alive at exit:\nshared: *\nof the parent: *\n");
+  g_test_trap_assert_stderr_unmatched ("*freed late*");
+  g_test_trap_assert_stderr_unmatched ("*of the child*of the child*");
+  g_test_trap_assert_stderr_unmatched ("*of the parent*of the parent*");
+}
+
 static void
 test_marks (void)
 {
@@ -1209,6 +1270,7 @@ main (int argc, char **argv)
   ADD ("report", test_report);
   ADD ("print-info", test_print_info);
   ADD ("report-at-exit", test_report_at_exit);
+  ADD ("report-at-exit/fork", test_report_fork);
   ADD ("marks", test_marks);
   ADD ("costs-nothing", test_costs_nothing);
   ADD ("stolen", test_stolen);

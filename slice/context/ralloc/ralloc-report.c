@@ -28,10 +28,12 @@ static struct
 {
   pthread_mutex_t mutex;
   void *first;      /* an Extension; linked by root.next, root.pprev */
-  bool at_exit;     /* the exit function is registered */
-  bool report;      /* the exit function prints the roots */
+  uint8_t process;  /* forks since the first process, and 1; never 0.  A root
+                       keeps the number of the process that made it */
+  bool forks_known; /* fork_child() is registered */
+  bool report;      /* at exit */
   bool full;
-} roots = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+} roots = { .mutex = PTHREAD_MUTEX_INITIALIZER, .process = 1 };
 
 /* --- the list of roots ---------------------------------------------------- */
 
@@ -56,10 +58,10 @@ sli_roots_add (void *payload)
   if ((sli_context_mode & MODE_ROOTS) == 0)
     return;
   extension = sli_context_extend (payload);
-  if (extension == NULL || extension->tracked)
+  if (extension == NULL || extension->tracked != 0)
     return;
   roots_lock ();
-  extension->tracked = true;
+  extension->tracked = roots.process;
   extension->root.next = roots.first;
   extension->root.pprev = &roots.first;
   if (roots.first != NULL)
@@ -73,13 +75,13 @@ sli_roots_remove (void *payload)
 {
   Extension *extension = node_extension (node_of (payload));
 
-  if (extension == NULL || !extension->tracked)
+  if (extension == NULL || extension->tracked == 0)
     return;
   roots_lock ();
   *extension->root.pprev = extension->root.next;
   if (extension->root.next != NULL)
     ((Extension *) extension->root.next)->root.pprev = extension->root.pprev;
-  extension->tracked = false;
+  extension->tracked = 0;
   roots_unlock ();
 }
 
@@ -104,6 +106,17 @@ ralloc_mark_place (const void *ptr, const char *file, unsigned line)
   return payload;
 }
 
+/* A child of a fork may free the roots of its parent, but they are the
+ * parent's. */
+static void
+fork_child (void)
+{
+  roots.process++;
+  if (roots.process == 0)
+    roots.process = 1;
+  roots_unlock ();
+}
+
 void
 ralloc_track_roots (bool on)
 {
@@ -113,6 +126,9 @@ ralloc_track_roots (bool on)
     return;
   if (on)
     {
+      if (!roots.forks_known)
+        roots.forks_known
+            = pthread_atfork (roots_lock, roots_unlock, fork_child) == 0;
       sli_context_mode |= MODE_ROOTS;
       return;
     }
@@ -120,7 +136,7 @@ ralloc_track_roots (bool on)
   roots_lock ();
   for (extension = roots.first; extension != NULL;
        extension = extension->root.next)
-    extension->tracked = false;
+    extension->tracked = 0;
   roots.first = NULL;
   roots_unlock ();
 }
@@ -412,13 +428,28 @@ sli_roots_print (FILE *f, bool full)
       text_enter (f, extension->owner, 0);
 }
 
-static void
+/* Runs after the program's exit functions and destructors, which may free
+ * roots. */
+__attribute__ ((destructor (101))) static void
 report_at_exit (void)
 {
-  if (!roots.report || roots.first == NULL)
+  const Extension *extension;
+  bool is_first = true;
+
+  if (!roots.report)
     return;
-  fputs ("slice: roots alive at exit:\n", stderr);
-  sli_roots_print (stderr, roots.full);
+  for (extension = roots.first; extension != NULL;
+       extension = extension->root.next)
+    if (extension->tracked == roots.process)
+      {
+        if (is_first)
+          fputs ("slice: roots alive at exit:\n", stderr);
+        is_first = false;
+        if (roots.full)
+          ralloc_report (stderr, extension->owner);
+        else
+          text_enter (stderr, extension->owner, 0);
+      }
 }
 
 void
@@ -427,6 +458,4 @@ ralloc_report_at_exit (bool full)
   ralloc_track_roots (true);
   roots.report = true;
   roots.full = full;
-  if (!roots.at_exit)
-    roots.at_exit = atexit (report_at_exit) == 0;
 }
