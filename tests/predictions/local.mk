@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	%D%/changes/libconfig.diff \
 	%D%/changes/lisp.diff \
 	%D%/changes/lru.diff \
+	%D%/changes/mandoc.diff \
 	%D%/changes/mxml.diff \
 	%D%/changes/nfa.diff \
 	%D%/changes/outline.diff \
@@ -50,6 +51,7 @@ EXTRA_DIST += \
 	%D%/measured/libconfig.txt \
 	%D%/measured/lisp.txt \
 	%D%/measured/lru.txt \
+	%D%/measured/mandoc.txt \
 	%D%/measured/mxml.txt \
 	%D%/measured/nfa.txt \
 	%D%/measured/outline.txt \
