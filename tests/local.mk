@@ -498,7 +498,7 @@ MOSTLYCLEANFILES += stage.log \
 # What runs under a tool alone is run by two scripts (their programs for the
 # address sanitizer are linked with what is counted), and by the arenas' tests
 # once more under memcheck, where each object is reported.
-coverage_tool_tests = %D%/debugging/check-tools.sh %D%/arena/check-watch.sh
+coverage_tool_tests = %D%/debugging/check-tools.sh %D%/arena/check-annotations.sh
 coverage_memcheck_tests = %D%/checking/test-tool-mode $(arena_tests)
 coverage_tests = $(filter-out %.sh tests/clients/% tests/dropin/% \
 	tests/trace/%, $(TESTS))
@@ -515,7 +515,7 @@ coverage:
 	   $(SHELL) $(abs_top_srcdir)/%D%/coverage/coverage.sh $(COVERAGE)
 check-coverage: $(BUILT_SOURCES)
 	find . -name '*.gcda' -exec rm -f {} +
-	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) %D%/arena/watch-misuse
+	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) %D%/arena/annotate-misuse
 	@$(AM_TESTS_ENVIRONMENT) SLICE_TEST_TIMEOUT=3000; \
 	export SLICE_TEST_TIMEOUT; \
 	run () { \

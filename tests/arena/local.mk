@@ -92,15 +92,15 @@ docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
 check_scripts += %D%/check-arena-examples.sh
-slow_scripts += %D%/check-watch.sh
-slow_programs += %D%/watch-misuse
+slow_scripts += %D%/check-annotations.sh
+slow_programs += %D%/annotate-misuse
 check_PROGRAMS += docs/examples/events docs/examples/messages
-needs_%C%_check_watch = %D%/watch-misuse
+needs_%C%_check_annotations = %D%/annotate-misuse
 needs_%C%_check_arena_examples = docs/examples/events \
 	docs/examples/messages $(arena_examples)
 docs_examples_events_SOURCES = docs/examples/events.c
 docs_examples_events_LDADD = slice/libslice.la
 docs_examples_messages_SOURCES = docs/examples/messages.c
 docs_examples_messages_LDADD = slice/libslice.la
-%C%_watch_misuse_SOURCES = %D%/watch-misuse.c
-%C%_watch_misuse_LDADD = slice/libslice.la
+%C%_annotate_misuse_SOURCES = %D%/annotate-misuse.c
+%C%_annotate_misuse_LDADD = slice/libslice.la

@@ -1,8 +1,8 @@
-/* watch-misuse.c - one bad access, which a tool must report
+/* annotate-misuse.c - one bad access, which a tool must report
  *
- *   watch-misuse CASE       the bad access of that name
- *   watch-misuse --good     the same calls without any
- *   watch-misuse --list     the names
+ *   annotate-misuse CASE       the bad access of that name
+ *   annotate-misuse --good     the same calls without any
+ *   annotate-misuse --list     the names
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,7 @@
 #!/bin/sh
-# check-watch.sh - valgrind and AddressSanitizer see overruns, and uses after
-# release, reset, rollback and free, in every kind of arena; and nothing else
+# check-annotations.sh - valgrind and AddressSanitizer see overruns, and uses
+# after release, reset, rollback and free, in every kind of arena; and nothing
+# else
 #
 # AddressSanitizer: the program is built with it, the library is the plain
 # one.
@@ -9,7 +10,7 @@
 
 . "$(dirname "$0")/../check-lib.sh"
 directory=$temporary
-program=$top_builddir/tests/arena/watch-misuse
+program=$top_builddir/tests/arena/annotate-misuse
 cases=$("$program" --list)
 
 # result STATUS NAME: 0 is ok
@@ -40,7 +41,7 @@ fi
 library=$top_builddir/slice/.libs
 asan=$directory/asan
 if $CC -g -O1 -fsanitize=address -I"$top_builddir" -I"$top_srcdir" \
-     "$top_srcdir/tests/arena/watch-misuse.c" -o "$asan" \
+     "$top_srcdir/tests/arena/annotate-misuse.c" -o "$asan" \
      -L"$library" -lslice -Wl,-rpath,"$(cd "$library" && pwd)" \
      > "$directory/log" 2>&1 \
    && "$asan" --list > "$directory/log" 2>&1; then
