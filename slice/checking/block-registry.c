@@ -3,8 +3,8 @@
  * Layer: checking.  Open-addressing hash tables by address, in pages from the
  * kernel, so that the registry needs neither slices nor malloc.  There are
  * several, so that each grows by itself and by little: where the address space
- * is limited, the extents leave no room for a large new table.  A small one may
- * then be a run of the extents.
+ * is limited, the extents leave no space for a large new table.  A small one
+ * may then be a run of the extents.
  * Lock: registry.lock (rank 10).  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT

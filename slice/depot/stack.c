@@ -3,7 +3,7 @@
  * Layer: depot.  Locks: one for each stack (rank 40).  Design: chapter 5.
  *
  * The magazine that was pushed last is popped first.  So the one at the bottom
- * has been spare longest, and its age tells for how long.
+ * has been spare longest: for as long as its age.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -236,8 +236,8 @@ run_take (MediumClass *class, HeapRun *run, unsigned n, void **blocks,
   return taken;
 }
 
-/* Gives a class with many runs a fitted class, if all sizes that it was asked
- * for lately leave a part of their blocks unused. */
+/* Gives a class with many runs a fitted class, if all sizes that the program
+ * has requested of it lately leave a part of their blocks unused. */
 static void
 class_fit (MediumClass *class)
 {

@@ -74,7 +74,7 @@ typedef struct
   ClassCache caches[N_CLASSES];
   Link link;             /* in the registry */
   SliceThreadV1 **tls;   /* the owner's slice_tls_v1 */
-  Asleep asleep;         /* tells whether the owner sleeps */
+  Asleep asleep;         /* from which a trimmer learns if the owner sleeps */
   bool is_busy;          /* the owner is in a slow path */
   uint8_t call;          /* a RecordCall; the owner's */
   uint8_t attention;     /* RECORD_HELD, RECORD_DETACHED: work for the owner

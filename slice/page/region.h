@@ -29,7 +29,7 @@ enum
 
 /* In the checking modes a region has, behind its header, a tag of two bytes
  * for each 16 bytes, for a chunk that begins there.  So a chunk's address
- * alone tells where its tag is. */
+ * alone leads to its tag. */
 enum
 {
   TAG_GRAIN_SHIFT = 4,

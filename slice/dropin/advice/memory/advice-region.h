@@ -1,7 +1,7 @@
 /* advice-region.h - linear regions that are freed block by block
  *
  * Layer: dropin.  A region belongs to a site.  Each thread fills a chunk of
- * its own; a chunk goes when its last block dies.
+ * its own; a chunk goes when its last block is freed.
  *
  * Locks: one, for chunks and threads; nothing is called under it but the
  * system.

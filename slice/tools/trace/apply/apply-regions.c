@@ -1,8 +1,8 @@
 /* apply-regions.c - replays each site on a region as libslice-advice has it
  *
  * Tools.  Each thread fills a chunk of its own for each site; a chunk goes
- * when its last block dies.  So the memory that a region would take is known,
- * and not guessed from the site's class.
+ * when its last block is freed.  So the memory that a region would take is
+ * known, and not guessed from the site's class.
  *
  * Design: chapter 15.  SPDX-License-Identifier: MIT
  */
@@ -92,7 +92,7 @@ chunk_close (Replay *replay, Chunk *chunk)
     site->region_bytes -= chunk->top;
 }
 
-/* The thread's chunk of the site that has room; opens one. */
+/* The thread's chunk of the site that has space; opens one. */
 static uint32_t
 chunk_find (Replay *replay, uint32_t result, uint32_t thread, uint32_t bytes)
 {

@@ -1,4 +1,4 @@
-/* measure.c - runs a command and tells what it used
+/* measure.c - runs a command and measures what it uses
  *
  * Tools.  SPDX-License-Identifier: MIT
  */

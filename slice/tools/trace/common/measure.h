@@ -1,4 +1,4 @@
-/* measure.h - runs a command and tells what it used
+/* measure.h - runs a command and measures what it uses
  *
  * Tools.  SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,4 @@
-/* resample.c - tells whether two series of measurements differ
+/* resample.c - finds out whether two series of measurements differ
  *
  * Tools.  Computes the ratio of the means and its 95 % interval by resampling
  * both series many times (the bootstrap).  The seed is fixed: the same numbers

@@ -1,4 +1,4 @@
-/* resample.h - tells whether two series of measurements differ
+/* resample.h - finds out whether two series of measurements differ
  *
  * Tools.  SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,4 @@
-/* command-compare.c - slice-trace compare: tells whether two things differ
+/* command-compare.c - slice-trace compare: finds out whether two things differ
  *
  * Tools.  Two commands run in turn; or, with --replay, the whole of each
  * trace on malloc and on slices over two sources of pages, each measurement
