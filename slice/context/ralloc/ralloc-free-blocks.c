@@ -31,18 +31,26 @@ enum
  * than those that go to their slabs whole.  A guess, for all threads. */
 static unsigned expects_large;
 
-static inline void
-bin_push (Walk *walk, unsigned bin, void *block)
+/* Frees the blocks of a full bin, which end at `end'. */
+CONTEXT_TEXT static NOINLINE void
+bin_free (Walk *walk, void **end)
 {
+  void **blocks = end - BIN_BLOCKS;
+
+  walk->bin_ends[(Bin *) (void *) blocks - walk->bins] = blocks;
+  slice_free_bulk (BIN_BLOCKS, blocks);
+}
+
+static inline void
+bin_push (Walk *walk, void *block)
+{
+  unsigned bin = ((uintptr_t) block >> BIN_SHIFT) % N_BINS;
   void **end = walk->bin_ends[bin];
 
   *end++ = block;
-  if (UNLIKELY ((uintptr_t) end % sizeof (Bin) == 0))
-    {
-      end = walk->bins[bin].blocks;
-      slice_free_bulk (BIN_BLOCKS, end);
-    }
   walk->bin_ends[bin] = end;
+  if (UNLIKELY ((uintptr_t) end % sizeof (Bin) == 0))
+    bin_free (walk, end);
 }
 
 static inline void
@@ -84,10 +92,7 @@ batch_is_in_order (const Batch *batch)
 CONTEXT_TEXT NOINLINE void
 sli_free_batch (Walk *walk, Batch *batch)
 {
-  /* Fibonacci hashing (Knuth, volume 3, 6.4). */
-  const uint64_t golden = UINT64_C (0x9e3779b97f4a7c15);
   unsigned n = batch->n;
-  unsigned i;
 
   batch->n = 0;
   walk->n_batched += n;
@@ -105,12 +110,8 @@ sli_free_batch (Walk *walk, Batch *batch)
   if (!walk->is_large)
     bins_begin (walk);
   walk->is_large = true;
-  for (i = 0; i < n; i++)
-    {
-      uint64_t place = (uintptr_t) batch->blocks[i] >> BIN_SHIFT;
-      bin_push (walk, (unsigned) ((place * golden) >> (64 - BIN_BITS)),
-                batch->blocks[i]);
-    }
+  for (unsigned i = 0; i < n; i++)
+    bin_push (walk, batch->blocks[i]);
 }
 
 /* Puts the other nodes behind the leaves, if there is room: most trees have
