@@ -178,20 +178,6 @@ sli_untraced_class_of (const void *address)
   return chunk_class_of (address);
 }
 
-CONTEXT_TEXT bool
-sli_untraced_begins_chunk (const void *address, unsigned class_index)
-{
-  Region *region = region_of (address);
-  unsigned first = LOAD (
-      &region->run_first[region_granule_of (region, address)]);
-  const Slab *slab = (const void *) region->records[first];
-  uint32_t offset
-      = (uint32_t) ((const char *) address - region_granule (region, first))
-        - slab->first_offset;
-
-  return sli_sizeclass_is_start (&sli_sizeclasses[class_index], offset);
-}
-
 bool
 sli_untraced_begins_block (const void *address)
 {
@@ -229,26 +215,23 @@ warm_push (void *const *blocks, void *const *end)
   /* (As far as the compiler knows, each store to a magazine could change the
    * variable.) */
   const unsigned shift = sli_region_granule_shift;
+  const uint8_t *large = LOAD (&sli_extent_cache[1].classes);
+  const uint8_t *small = LOAD (&sli_extent_cache[0].classes);
   SliceThreadV1 *thread = SLICE_LOAD (&slice_tls_v1);
-  const Region *region = NULL;
 
   for (; blocks < end; blocks++)
     {
       void *block = *blocks;
-      size_t offset = (uintptr_t) block - (uintptr_t) region;
+      size_t class_index;
       SliceEntryV1 *entry;
 
-      if (UNLIKELY (offset >= REGION_BYTES))
-        {
-          if (UNLIKELY (!extent_cache_has (block)
-                        && !sli_map_has_near (block)))
-            return blocks;
-          region = region_of (block);
-          offset = (uintptr_t) block - (uintptr_t) region;
-        }
-      /* Class 0, of no slab, has a magazine that takes nothing. */
-      entry = &thread->entries[region_class_at (region, offset, shift)];
+      if (UNLIKELY (!extent_cache_class_at (1, large, block, shift,
+                                            &class_index))
+          && !extent_cache_class_at (0, small, block, shift, &class_index))
+        class_index = chunk_class_near (block);
+      entry = &thread->entries[class_index];
       KEEP (entry);
+      /* Class 0, of no slab, has a magazine that takes nothing. */
       if (UNLIKELY (!magazine_push_to (entry, block)))
         return blocks;
     }

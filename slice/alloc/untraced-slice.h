@@ -32,9 +32,10 @@
 
 #include <slice/slice.h>
 
-/* slice_free1(), for a block whose class is known and not 0. */
-SLICE_INLINE void
-untraced_free_class (size_t class_index, void *block)
+/* slice_free1(), for a block whose class is known and not 0, unless that needs
+ * the slow path: then this does nothing and returns 0. */
+SLICE_INLINE int
+untraced_free_class_fast (size_t class_index, void *block)
 {
   SliceEntryV1 *entry = &SLICE_LOAD (&slice_tls_v1)->entries[class_index];
   void **top = SLICE_LOAD (&entry->top);
@@ -43,9 +44,16 @@ untraced_free_class (size_t class_index, void *block)
     {
       SLICE_STORE (top + 1, block);
       SLICE_STORE (&entry->top, top + 1);
-      return;
+      return 1;
     }
-  sli_untraced_free_class_slow ((unsigned) class_index, block);
+  return 0;
+}
+
+SLICE_INLINE void
+untraced_free_class (size_t class_index, void *block)
+{
+  if (!untraced_free_class_fast (class_index, block))
+    sli_untraced_free_class_slow ((unsigned) class_index, block);
 }
 
 #endif

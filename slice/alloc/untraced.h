@@ -34,10 +34,6 @@ void sli_untraced_free_class_slow (unsigned class_index, void *block);
  * if no slab has it.  Modes as above. */
 unsigned sli_untraced_class_of (const void *address);
 
-/* Returns true if a chunk begins at an address in a slab of a class.  The
- * chunk may be free.  Modes as above. */
-bool sli_untraced_begins_chunk (const void *address, unsigned class_index);
-
 /* Returns true if a block of ours, live or free, may begin at an address,
  * which may be any address.  Not if every block is a malloc. */
 bool sli_untraced_begins_block (const void *address);

@@ -23,6 +23,7 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc/ralloc-free.c \
 	%D%/ralloc/ralloc-free.h \
 	%D%/ralloc/ralloc-free-blocks.c \
+	%D%/ralloc/ralloc-free-plain.c \
 	%D%/ralloc/ralloc-free-search.c \
 	%D%/ralloc/ralloc-free-suspend.c \
 	%D%/ralloc/ralloc-free-survive.c \

@@ -13,6 +13,7 @@
 
 #include "node.h"
 #include "base/trace.h"
+#include "slab/chunk.h"
 #include "port/annotate.h"
 #include "port/os.h"
 
@@ -22,6 +23,7 @@ enum
 };
 
 uint32_t sli_context_mode = MODE_UNDECIDED;
+uint32_t sli_context_unusual = MODE_UNDECIDED;
 
 CONTEXT_TEXT static bool
 option_is_on (SliceOption option)
@@ -64,8 +66,10 @@ mode_decide (void)
     mode |= MODE_TRACED;
   sli_annotate_published (&sli_context_mode, sizeof sli_context_mode);
   /* If another thread was first, roots may be tracked by now. */
-  __atomic_compare_exchange_n (&sli_context_mode, &undecided, mode, false,
-                               __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  if (__atomic_compare_exchange_n (&sli_context_mode, &undecided, mode, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    __atomic_fetch_add (&sli_context_unusual, mode - MODE_UNDECIDED,
+                        __ATOMIC_RELAXED);
   return true;
 }
 
@@ -74,6 +78,21 @@ sli_context_init (void)
 {
   return LIKELY ((LOAD_ACQUIRE (&sli_context_mode) & MODE_UNDECIDED) == 0)
          || mode_decide ();
+}
+
+void
+sli_context_set_modes (uint32_t modes, bool on)
+{
+  if (on)
+    {
+      sli_context_mode |= modes;
+      __atomic_fetch_or (&sli_context_unusual, modes, __ATOMIC_RELAXED);
+    }
+  else
+    {
+      sli_context_mode &= ~modes;
+      __atomic_fetch_and (&sli_context_unusual, ~modes, __ATOMIC_RELAXED);
+    }
 }
 
 /* --- checking a pointer -------------------------------------------------- */
@@ -356,8 +375,8 @@ check_with_links (const void *payload, const char *operation)
   return node;
 }
 
-CONTEXT_TEXT Node *
-sli_context_check (const void *payload, const char *operation)
+CONTEXT_TEXT static NOINLINE Node *
+check_any (const void *payload, const char *operation)
 {
   if (LIKELY ((sli_context_mode
                & (MODE_TRAILING_HEADER | MODE_BULK | MODE_UNDECIDED))
@@ -367,6 +386,32 @@ sli_context_check (const void *payload, const char *operation)
   return (sli_context_mode & MODE_TRAILING_HEADER) != 0
              ? check_trailing (payload, operation)
              : check_with_links (payload, operation);
+}
+
+/* Returns true if an apparent root, which is in the first extents, is at the
+ * start of a chunk. */
+static ALWAYS_INLINE bool
+root_begins_chunk (const Node *node)
+{
+  size_t class_index = extent_cache_class (node, sli_region_granule_shift);
+
+  return class_index != 0 && chunk_begins_at (node, (unsigned) class_index);
+}
+
+/* (In the default mode, most nodes are in the first extents.  These pass all
+ * tests of check_leading() without a call, so no registers are saved.) */
+CONTEXT_TEXT Node *
+sli_context_check (const void *payload, const char *operation)
+{
+  Node *node = head_of (payload);
+
+  if (LIKELY (sli_context_mode == 0
+              && ((uintptr_t) payload & (NODE_ALIGN - 1)) == 0
+              && extent_cache_has (node) && !node_is_dead (node)
+              && node_is_linked_near (node, payload))
+      && (node->pprev != &node->next || LIKELY (root_begins_chunk (node))))
+    return node;
+  return check_any (payload, operation);
 }
 
 /* --- sizes --------------------------------------------------------------- */

@@ -44,13 +44,28 @@ enum
   MODE_SLACK = 32,  /* bytes behind a payload are checked: see slack.c */
   MODE_REMEMBERED = 64, /* with MODE_TRAILING_HEADER: a checking mode remembers
                            every node */
-  MODE_UNDECIDED = 128  /* alone, until the first root or the first check of a
+  MODE_UNDECIDED = 128, /* alone, until the first root or the first check of a
                            pointer: the process has no nodes yet */
+  MODE_END = 256 /* above all modes */
 };
 
 /* Any bit set sends every call out of its fast path.  (Declared hidden, so
  * that code compares it in memory, without the global offset table.) */
 extern uint32_t sli_context_mode __attribute__ ((visibility ("hidden")));
+
+/* The modes, and MODE_END for each walk, of all threads, that is suspended in
+ * user code: all that sends a free or a steal out of its fast path, in one
+ * word. */
+extern uint32_t sli_context_unusual __attribute__ ((visibility ("hidden")));
+
+static inline bool
+context_is_usual (void)
+{
+  return LIKELY (LOAD (&sli_context_unusual) == 0);
+}
+
+/* Sets modes once the mode is decided, or clears them. */
+void sli_context_set_modes (uint32_t modes, bool on);
 
 /* The largest block that is certainly in a slab.  If canaries and red zones
  * take bytes of a chunk, the blocks of the last class are mallocs. */
@@ -157,6 +172,18 @@ node_is_linked (const Node *node, const void *payload)
     return false;
   return (is_same_window (place, payload)
           || is_in_slabs (place))
+         && LIKELY (*place == payload);
+}
+
+/* As node_is_linked(), without a call; false also for what it can't tell. */
+static ALWAYS_INLINE bool
+node_is_linked_near (const Node *node, const void *payload)
+{
+  void *const *place = node->pprev;
+
+  return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
+                 && (is_same_window (place, payload)
+                     || extent_cache_has (place)))
          && LIKELY (*place == payload);
 }
 
@@ -331,15 +358,21 @@ void sli_context_adopt_list (void *new_ctx, void **from,
 
 /* --- walks that free (ralloc-free.c, ralloc-free-suspend.c) -------------- */
 
-/* The number of walks, of all threads, that are suspended in user code.  A
- * call looks for those of its own thread only if there are any. */
-extern unsigned sli_context_n_suspended
-    __attribute__ ((visibility ("hidden")));
+/* Counts a walk that is suspended in user code, until it is resumed. */
+static inline void
+context_count_suspended (bool suspended)
+{
+  __atomic_fetch_add (&sli_context_unusual,
+                      suspended ? MODE_END : -(uint32_t) MODE_END,
+                      __ATOMIC_RELAXED);
+}
 
+/* Returns true if a walk of any thread is suspended in user code.  A call
+ * looks for those of its own thread only then. */
 static inline bool
 context_has_suspended (void)
 {
-  return UNLIKELY (LOAD (&sli_context_n_suspended) != 0);
+  return UNLIKELY (LOAD (&sli_context_unusual) >= MODE_END);
 }
 
 /* Called when user code has resized a node, which moved. */

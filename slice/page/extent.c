@@ -28,12 +28,11 @@
 #include <string.h>
 
 #define EXTENT_FIRST_BYTES KIB (256)
-#define EXTENT_BYTES (sizeof (void *) > 4 ? MIB (32) : MIB (4))
 
 SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
                      "a bit of the map is what the header promises");
 SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
-                         && EXTENT_BYTES % SLICE_OURS_BYTES == 0
+                         && EXTENT_BYTES_MAX % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
                      "the map has whole bits for an extent, halved or not");
 
@@ -122,13 +121,19 @@ sli_extent_unmap (void *start, size_t bytes)
 
 /* Uses the first entry that was never set, if there is one. */
 static void
-extent_cache_add (const void *start)
+extent_cache_add (const Extent *extent)
 {
+  Region *first = extent->start;
+
   assert_held (&sli_page.lock);
+  assert_here (extent->bytes <= EXTENT_BYTES_MAX);
   for (int i = 0; i < CACHED_EXTENTS; i++)
     if (LOAD (&sli_extent_cache[i].start) == 0)
       {
-        STORE (&sli_extent_cache[i].start, (uintptr_t) start);
+        STORE (&sli_extent_cache[i].classes, extent->n_regions == 1
+                                                 ? first->run_class
+                                                 : first->extent_class);
+        STORE (&sli_extent_cache[i].start, (uintptr_t) extent->start);
         return;
       }
 }
@@ -172,7 +177,7 @@ extent_add (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   extent->is_zeroed = is_zeroed;
   extent->is_huge = is_huge;
   extent->is_permanent = link_is_alone (&sli_page.extents);
-  extent_cache_add (start);
+  extent_cache_add (extent);
   link_after (&extent->link, &sli_page.extents);
   sli_page.unfinished = extent;
   COUNT_UP (&sli_page.counts.mapped_bytes, bytes);
@@ -245,7 +250,7 @@ sli_extent_new (unsigned n_granules)
   size_t bytes
       = LOAD (&sli_page.counts.n_maps) == 0
             ? max_size (least_bytes, 8 * sli_page.granule_bytes)
-            : EXTENT_BYTES;
+            : EXTENT_BYTES_MAX;
   /* Where the option wants no huge pages, advise the system so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;

@@ -19,12 +19,14 @@
 #include "port/compiler.h"
 
 #define REGION_BYTES ((size_t) 1 << WINDOW_SHIFT)
+#define EXTENT_BYTES_MAX ((size_t) (sizeof (void *) > 4 ? 32 : 4) << 20)
 
 enum
 {
   GRANULE_BYTES_MIN = 16 * 1024, /* 32 chunks of 512 bytes; measured against
                                     4 and 64 KiB (design chapter 11) */
-  REGION_GRANULES_MAX = (1 << WINDOW_SHIFT) / GRANULE_BYTES_MIN
+  REGION_GRANULES_MAX = (1 << WINDOW_SHIFT) / GRANULE_BYTES_MIN,
+  EXTENT_GRANULES_MAX = EXTENT_BYTES_MAX / GRANULE_BYTES_MIN
 };
 
 /* In the checking modes a region has, behind its header, a tag of two bytes
@@ -96,6 +98,10 @@ typedef struct
   uint64_t free_msec[REGION_GRANULES_MAX];   /* by free granule with memory:
                                                 when it became free */
   _Alignas (64) char records[REGION_GRANULES_MAX][RUN_RECORD_BYTES];
+  uint8_t extent_class[EXTENT_GRANULES_MAX]; /* used in the first region of an
+                                                extent only: as run_class, for
+                                                all its regions; see
+                                                extent-cache.h */
 } Region;
 
 /* log2 of a granule's size; constant after sli_page_init(). */
@@ -160,21 +166,15 @@ region_set_class (void *run, unsigned n_granules, unsigned class_index)
 
   for (unsigned i = first; i < first + n_granules; i++)
     STORE (&region->run_class[i], (uint8_t) class_index);
+  extent_cache_set_class (run, n_granules, class_index,
+                          sli_region_granule_shift);
 }
 
-/* The size class of the slab that has the address at an offset in the region;
- * 0: none.  `shift' is sli_region_granule_shift. */
-static inline unsigned
-region_class_at (const Region *region, size_t offset, unsigned shift)
-{
-  return LOAD (&region->run_class[offset >> shift]);
-}
-
+/* The size class of the slab that has an address; 0: none. */
 static inline unsigned
 region_class_of (const Region *region, const void *address)
 {
-  return region_class_at (region, (uintptr_t) address - (uintptr_t) region,
-                          sli_region_granule_shift);
+  return LOAD (&region->run_class[region_granule_of (region, address)]);
 }
 
 #endif

@@ -113,28 +113,32 @@ void sli_schedule_point (const char *name);
 #define STORE_RELEASE(at, value)                                              \
   __atomic_store_n ((at), (value), __ATOMIC_RELEASE)
 
-/* Returns true if an address is one of *bytes from *start on.  Other threads
- * may write both words meanwhile.  What is behind the address may be read then,
- * if it was written before *bytes was (acquire).  *start is written once, while
- * *bytes is 0.  (gcc puts no atomic load into the instruction that needs it, so
- * this is half as many as the same in C.  It reads *start first: where that is
- * still 0, no address of the program is below *bytes.) */
+/* Returns true if an address is one of *bytes from *start on, and how far it is
+ * from there.  Other threads may write both words meanwhile.  What is behind
+ * the address may be read then, if it was written before *bytes was (acquire).
+ * *start is written once, while *bytes is 0.  (gcc puts no atomic load into the
+ * instruction that needs it, so this is half as many as the same in C.  It
+ * reads *start first: where that is still 0, no address of the program is below
+ * *bytes.) */
 static ALWAYS_INLINE _Bool
-is_within (const void *address, const uintptr_t *start, const size_t *bytes)
+is_within (const void *address, const uintptr_t *start, const size_t *bytes,
+           size_t *offset)
 {
 #if defined __x86_64__ && defined __LP64__ && defined __GCC_ASM_FLAG_OUTPUTS__ \
     && !defined __SANITIZE_THREAD__
-  uintptr_t offset = (uintptr_t) address;
+  uintptr_t distance = (uintptr_t) address;
   _Bool is_below;
 
   __asm__ ("subq %2, %0\n\tcmpq %3, %0"
-           : "+&r"(offset), "=@ccb"(is_below)
+           : "+&r"(distance), "=@ccb"(is_below)
            : "m"(*start), "m"(*bytes));
+  *offset = distance;
   return is_below;
 #else
   size_t n = LOAD_ACQUIRE (bytes);
 
-  return (uintptr_t) address - LOAD (start) < n;
+  *offset = (uintptr_t) address - LOAD (start);
+  return *offset < n;
 #endif
 }
 

@@ -1,7 +1,7 @@
 /* chunk.h - the header of a slab, and how an address leads to a chunk
  *
  * Layer: slab.  Private to slab*.c, except for the checking modes, which look
- * up every chunk inline.  Design: chapter 4.
+ * up every chunk inline, and contexts' tests of roots.  Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -144,12 +144,28 @@ chunk_class_of (const void *chunk)
 }
 
 /* The same without a call, but 0 for addresses beyond the map's table. */
-static inline unsigned
+static ALWAYS_INLINE unsigned
 chunk_class_near (const void *chunk)
 {
   return LIKELY (sli_map_has_near (chunk))
              ? region_class_of (region_of (chunk), chunk)
              : 0;
+}
+
+/* Returns true if a chunk begins at an address in a slab of a class.  The
+ * chunk may be free. */
+static inline bool
+chunk_begins_at (const void *address, unsigned class_index)
+{
+  Region *region = region_of (address);
+  unsigned shift = sli_region_granule_shift;
+  uint32_t offset = (uint32_t) ((uintptr_t) address - (uintptr_t) region);
+  unsigned first = LOAD (&region->run_first[offset >> shift]);
+  const Slab *slab = (const void *) region->records[first];
+
+  return sli_sizeclass_is_start (&sli_sizeclasses[class_index],
+                                 offset - (first << shift)
+                                     - slab->first_offset);
 }
 
 /* The error to report when a chunk is freed with a class (0: any), or 0. */

@@ -100,18 +100,25 @@ sli_slab_held_bytes (unsigned class_index)
          * sli_sizeclasses[class_index].slab_bytes;
 }
 
-/* Returns true if the region names the slab's class for each of its granules
- * (S8). */
+/* Returns true if the region names the slab's class for each of its granules,
+ * and so does the extent, if it is cached (S8). */
 static bool
 slab_is_noted (const Slab *slab)
 {
-  const Region *region = region_of (slab);
-  size_t first = (size_t) ((const char *) slab - region->records[0])
-                 / RUN_RECORD_BYTES;
+  Region *region = region_of (slab);
+  unsigned first = (unsigned) ((const char *) slab - region->records[0])
+                   / RUN_RECORD_BYTES;
 
-  for (size_t i = 0; i < sli_sizeclasses[slab->class_index].n_granules; i++)
-    if (LOAD (&region->run_class[first + i]) != slab->class_index)
-      return false;
+  for (unsigned i = 0; i < sli_sizeclasses[slab->class_index].n_granules; i++)
+    {
+      const char *granule = region_granule (region, first + i);
+
+      if (region_class_of (region, granule) != slab->class_index
+          || (extent_cache_has (granule)
+              && extent_cache_class (granule, sli_region_granule_shift)
+                     != slab->class_index))
+        return false;
+    }
   return true;
 }
 

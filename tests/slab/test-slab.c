@@ -924,6 +924,45 @@ test_age (void)
     }
 }
 
+/* The class of each chunk is noted in its region and, for the first two
+ * extents, for the whole extent; not any more when its slab is gone. */
+static void
+test_noted_classes (void)
+{
+  enum { CLASS = 31, OTHER = 9, N = 12000 };
+  void **chunks = g_new (void *, N);
+  unsigned n = 0, n_cached = 0;
+
+  begin ();
+  take_one (OTHER);
+  while (n < N)
+    {
+      unsigned class_index = n % 3 == 0 ? OTHER : CLASS;
+
+      chunks[n] = take_one (class_index);
+      g_assert_cmpuint (chunk_class_of (chunks[n]), ==, class_index);
+      g_assert_cmpuint (extent_cache_class (chunks[n],
+                                            sli_region_granule_shift),
+                        ==, extent_cache_has (chunks[n]) ? class_index : 0);
+      n_cached += extent_cache_has (chunks[n])
+                  && (uintptr_t) chunks[n] - sli_extent_cache[1].start
+                         >= REGION_BYTES;
+      n++;
+    }
+  g_assert_cmpuint (n_cached, >, 0); /* in no first region of an extent */
+  check_valid ();
+  sli_slab_free (0, n, chunks, "test");
+  for (unsigned i = 0; i < n; i++)
+    if (i % 3 != 0) /* one slab of the other class has a chunk out */
+      {
+        g_assert_cmpuint (chunk_class_of (chunks[i]), ==, 0);
+        g_assert_cmpuint (extent_cache_class (chunks[i],
+                                              sli_region_granule_shift),
+                          ==, 0);
+      }
+  g_free (chunks);
+}
+
 /* Whatever was in its memory before, a slab is no older than itself. */
 static void
 test_new_slab_is_young (void)
@@ -979,6 +1018,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/descending", test_descending);
   test_add_fresh ("/slice/slab/free-purges-one-region",
                   test_free_purges_one_region);
+  test_add_fresh ("/slice/slab/noted-classes", test_noted_classes);
   test_add_fresh ("/slice/slab/new-slab-is-young", test_new_slab_is_young);
   test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);
   test_add_fresh ("/slice/slab/pretended-pages-64", test_pretended_64);

@@ -57,6 +57,9 @@ findings ()
           && (target == "alloc/untraced-slice.h" \
               || target ~ /^page\/(extent-cache|map|page|region)\.h$/))
         return 1
+      # Is a root at the start of a chunk?  Its slab tells, without a call.
+      if (path ~ /^context\/(node|ralloc\/ralloc-free-plain)\.c$/ \
+          && target == "slab/chunk.h") return 1
       # An arena may be a node of a tree.
       if (path == "arena/in-context.c" && target == "context/owned.h") return 1
       if (area_of(path) ~ /^(context|arena)$/) return to <= height["base"]

@@ -23,7 +23,7 @@ sli_free_suspend (Walk *walk, void *at)
   sli_free_flush (walk);
   walk->at = at;
   walk->outer = sli_tls_word ();
-  __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
+  context_count_suspended (true);
   /* (This fails if the system has no key left.  Then the walk does not notice
    * what the destructor frees above it.) */
   if (!sli_tls_set_word (walk))
@@ -39,7 +39,7 @@ sli_free_resume (Walk *walk)
   sli_tls_set_word (walk->outer);
   walk->is_changed = true;
   walk->has_waited = true;
-  __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
+  context_count_suspended (false);
 }
 
 static void
@@ -173,12 +173,12 @@ sli_free_move_outside (Walk *walk, void *to, const Extension *extension,
   walk_settle_limits (walk, walk->at);
   walk->outer = sli_tls_word ();
   sli_tls_set_word (walk);
-  __atomic_fetch_add (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
+  context_count_suspended (true);
   sli_context_steal (to, node_of (extension->owner), extension->owner,
                      operation);
   walk->search = search; /* it knows of its own moves */
   sli_context_walks_stolen ();
-  __atomic_fetch_sub (&sli_context_n_suspended, 1, __ATOMIC_RELAXED);
+  context_count_suspended (false);
   sli_tls_set_word (walk->outer);
 }
 

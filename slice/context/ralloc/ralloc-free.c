@@ -14,9 +14,9 @@
  * Before user code runs, the walk writes the current list back and frees the
  * collected blocks, so user code finds every list valid.
  *
- * ralloc-free-blocks.c frees blocks, ralloc-free-survive.c and
- * ralloc-free-search.c find the nodes that survive, and ralloc-free-suspend.c
- * handles calls of user code in a walk.
+ * ralloc-free-plain.c frees the nodes that need no walk, ralloc-free-blocks.c
+ * frees blocks, ralloc-free-survive.c and ralloc-free-search.c find the nodes
+ * that survive, and ralloc-free-suspend.c handles calls of user code in a walk.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -32,11 +32,8 @@
 
 enum
 {
-  FEW_LEAVES = 4, /* children that are freed without a walk */
   PREFETCH_BYTES = 640 /* measured: 384 to 768 are much the same */
 };
-
-unsigned sli_context_n_suspended; /* here, near the code that reads it */
 
 /* Examines a node that is freed next, in modes that do so. */
 static COLD void
@@ -397,9 +394,8 @@ walk_all (Walk *walk)
     walk_below (walk, walk->top, false, false);
 }
 
-/* Returns true, so that a caller can end with the call. */
-CONTEXT_TEXT static NOINLINE bool
-tree_free (void *ptr, Node *node, const char *operation)
+CONTEXT_TEXT NOINLINE bool
+sli_free_tree (void *ptr, Node *node, const char *operation)
 {
   Walk walk;
 
@@ -426,7 +422,7 @@ live_free (void *ptr, Node *node, const char *operation)
     }
   if (context_has_suspended () && sli_free_on_nested (ptr, operation))
     return true;
-  return tree_free (ptr, node, operation);
+  return sli_free_tree (ptr, node, operation);
 }
 
 static COLD bool
@@ -442,9 +438,8 @@ debug_free (void *ptr, Node *node, const char *operation)
   return is_freed;
 }
 
-/* Frees any pointer, in any mode. */
-CONTEXT_TEXT static NOINLINE bool
-any_free (void *ptr, const char *operation)
+CONTEXT_TEXT NOINLINE bool
+sli_free_any (void *ptr, const char *operation)
 {
   Node *node = sli_context_check (ptr, operation);
 
@@ -453,127 +448,6 @@ any_free (void *ptr, const char *operation)
   return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0)
              ? debug_free (ptr, node, operation)
              : live_free (ptr, node, operation);
-}
-
-/* Frees the children of a node to the magazines, if they are a few plain
- * leaves: most trees are small, and a walk costs more to start than they cost
- * to free.  False: children are left, for a walk.  In the default mode. */
-static ALWAYS_INLINE bool
-few_leaves_free (void *ptr, Node *node, const char *operation)
-{
-  void *child = node->child;
-  void **link = &node->child;
-
-  for (unsigned n = 0; child != NULL; n++)
-    {
-      Node *leaf = head_of (child);
-      size_t class_index;
-
-      if (UNLIKELY (leaf->pprev != link))
-        sli_context_damaged (child, operation);
-      if (n == FEW_LEAVES || !is_plain_leaf (child, ptr)
-          || (class_index = node_class (leaf)) == 0)
-        {
-          node->child = child;
-          leaf->pprev = &node->child;
-          return false;
-        }
-      link = &leaf->next;
-      child = leaf->next;
-      leaf->parent = NODE_DEAD;
-      untraced_free_class (class_index, leaf);
-    }
-  return true;
-}
-
-/* Frees a plain node that is linked, when its children are freed. */
-static ALWAYS_INLINE bool
-leaf_free (void *ptr, Node *node, size_t class_index, const char *operation)
-{
-  node_unlink_linked (node, ptr, operation, true);
-  assert_slow (node->parent == 0
-               || sli_context_node_is_right ((void *) node->parent));
-  node->parent = NODE_DEAD;
-  untraced_free_class (class_index, node);
-  return true;
-}
-
-/* Frees a plain node that is linked and has children. */
-CONTEXT_TEXT static NOINLINE bool
-parent_free (void *ptr, size_t class_index, const char *operation)
-{
-  Node *node = head_of (ptr);
-
-  if (is_plain_leaf (node->child, ptr)
-      && few_leaves_free (ptr, node, operation))
-    return leaf_free (ptr, node, class_index, operation);
-  return tree_free (ptr, node, operation);
-}
-
-/* Frees an apparent root, which may be a list's tail pointer, inside a
- * block. */
-CONTEXT_TEXT static NOINLINE bool
-root_free (void *ptr, size_t class_index, const char *operation)
-{
-  Node *node = head_of (ptr);
-
-  if (UNLIKELY (!sli_untraced_begins_chunk (node, (unsigned) class_index)))
-    return any_free (ptr, operation);
-  if (node->child != NULL)
-    return parent_free (ptr, class_index, operation);
-  return leaf_free (ptr, node, class_index, operation);
-}
-
-CONTEXT_TEXT static NOINLINE bool far_free (void *ptr, const char *operation);
-
-/* Frees a plain node in the default mode, with the same checks as
- * sli_context_check(); leaves all others to any_free().  Without `far' it
- * serves nodes in the first extents, which have most, and ends with each call
- * that it makes, so that a leaf is freed without saved registers. */
-static ALWAYS_INLINE bool
-free_node (void *ptr, const char *operation, bool far)
-{
-  Node *node = head_of (ptr);
-  size_t class_index = 0;
-
-  if (LIKELY (sli_context_mode == 0
-              && ((uintptr_t) ptr & (NODE_ALIGN - 1)) == 0
-              && !context_has_suspended ()))
-    {
-      if (far)
-        class_index = node_class (node);
-      else if (LIKELY (extent_cache_has (node)))
-        class_index = region_class_of (region_of (node), node);
-    }
-  if (UNLIKELY (class_index == 0 || (node->parent & NODE_FLAGS) != 0
-                || !(far ? node_is_linked (node, ptr)
-                         : is_linked_near (node, ptr))))
-    return far ? any_free (ptr, operation) : far_free (ptr, operation);
-  if (node->pprev == &node->next)
-    return root_free (ptr, class_index, operation);
-  if (node->child != NULL)
-    return parent_free (ptr, class_index, operation);
-  return leaf_free (ptr, node, class_index, operation);
-}
-
-CONTEXT_TEXT static NOINLINE bool
-far_free (void *ptr, const char *operation)
-{
-  return free_node (ptr, operation, true);
-}
-
-CONTEXT_TEXT void
-ralloc_free (void *ptr)
-{
-  if (UNLIKELY (ptr == NULL))
-    return;
-  free_node (ptr, "ralloc_free", false);
-}
-
-bool
-ralloc_try_free (void *ptr)
-{
-  return ptr == NULL || free_node (ptr, "ralloc_try_free", false);
 }
 
 void

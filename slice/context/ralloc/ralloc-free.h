@@ -103,6 +103,14 @@ walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
   walk->others.n = 0;
 }
 
+/* --- ralloc-free.c -------------------------------------------------------- */
+
+/* Frees a linked node with all that is below it, in a walk.  Returns true, so
+ * that a caller can end with the call. */
+bool sli_free_tree (void *ptr, Node *node, const char *operation);
+/* Frees any pointer, in any mode.  False: the node stays. */
+bool sli_free_any (void *ptr, const char *operation);
+
 /* --- ralloc-free-blocks.c ------------------------------------------------ */
 
 /* Frees a batch to its slabs if it is in order, or to the magazines, or sorts
@@ -215,13 +223,26 @@ bool sli_free_top_survives (void **ptr, const char *operation);
 
 /* --- examining a node without a walk ------------------------------------ */
 
+/* The class of a node's block, without a call; 0: it is in no slab, or beyond
+ * the table of the address map. */
+static ALWAYS_INLINE size_t
+node_class_near (const Node *node)
+{
+  size_t class_index = extent_cache_class (node, sli_region_granule_shift);
+
+  if (UNLIKELY (class_index == 0) && sli_map_has_near (node))
+    class_index = region_class_of (region_of (node), node);
+  return class_index;
+}
+
 /* The class of a node's block; 0: it is in no slab. */
 static ALWAYS_INLINE size_t
 node_class (const Node *node)
 {
-  return LIKELY (extent_cache_has_large (node)) || sli_map_has_near (node)
-             ? region_class_of (region_of (node), node)
-             : sli_untraced_class_of (node);
+  size_t class_index = node_class_near (node);
+
+  return LIKELY (class_index != 0) ? class_index
+                                   : sli_untraced_class_of (node);
 }
 
 static inline bool
@@ -230,17 +251,6 @@ is_plain_leaf (const void *child, const void *parent)
   const Node *leaf = head_of (child);
 
   return leaf->parent == (uintptr_t) parent && leaf->child == NULL;
-}
-
-/* As node_is_linked(), without a call; false also for what it can't tell. */
-static ALWAYS_INLINE bool
-is_linked_near (const Node *node, const void *ptr)
-{
-  void *const *place = node->pprev;
-
-  return LIKELY (((uintptr_t) place & (sizeof (void *) - 1)) == 0
-                 && (is_same_window (place, ptr) || extent_cache_has (place)))
-         && LIKELY (*place == ptr);
 }
 
 /* --- removing a tree from its list --------------------------------------- */

@@ -129,10 +129,10 @@ ralloc_track_roots (bool on)
       if (!roots.forks_known)
         roots.forks_known
             = pthread_atfork (roots_lock, roots_unlock, fork_child) == 0;
-      sli_context_mode |= MODE_ROOTS;
+      sli_context_set_modes (MODE_ROOTS, true);
       return;
     }
-  sli_context_mode &= ~(uint32_t) MODE_ROOTS;
+  sli_context_set_modes (MODE_ROOTS, false);
   roots_lock ();
   for (extension = roots.first; extension != NULL;
        extension = extension->root.next)

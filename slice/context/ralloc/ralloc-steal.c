@@ -152,8 +152,7 @@ plain_steal (void *new_ctx, void *ptr, bool far)
   Node *parent = head_of (new_ctx);
   void *next;
 
-  if (UNLIKELY (sli_context_mode != 0 || context_has_suspended ()
-                || new_ctx == ptr
+  if (UNLIKELY (!context_is_usual () || new_ctx == ptr
                 || (((uintptr_t) ptr | (uintptr_t) new_ctx)
                     & (NODE_ALIGN - 1)) != 0
                 || !is_at_hand (node, far)
