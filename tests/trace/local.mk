@@ -88,6 +88,7 @@ EXTRA_DIST += \
 	%D%/clients/unwinds.cc \
 	%D%/clients/wrapped.c \
 	%D%/check-overhead.sh \
+	%D%/check-sampling.sh \
 	%D%/fuzz-json.c \
 	%D%/fuzz-trace.c \
 	%D%/make-large.c

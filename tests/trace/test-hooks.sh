@@ -63,6 +63,42 @@ do
       print twice + 0, unknown + 0, left + 0 }')" "0 0 0"
 done
 
+# --- sampled: with gaps of 1 byte all are there, with others a share ---
+for gap in 1 256
+do
+  rm -f "$t"
+  "$trace" record -q --sample $gap --seed 1 -o "$t" "$work/slices" 4 \
+    > "$work/out" 2> "$work/err"
+  equal "sampled-$gap-runs" "$? $(cmp "$work/out" "$work/plain" 2>&1)" "0 "
+  equal "sampled-$gap-order" "$("$trace" dump "$t" | awk '
+    $3 ~ /free|delete|munmap/ {
+      if (!($4 in alive)) unknown++
+      delete alive[$4]
+      next }
+    { if ($4 in alive) twice++
+      alive[$4] = $3 }
+    END {
+      for (a in alive)
+        if (alive[a] ~ /^[mc]alloc$/)
+          delete alive[a]
+      for (a in alive) left++
+      print twice + 0, unknown + 0, left + 0 }')" "0 0 0"
+  for pair in slice_alloc=20000 linear-alloc=16000 stack-alloc=8000 \
+    pool-alloc=12000 tlsf-alloc=9000
+  do
+    n=$(count "$t" "${pair%=*}")
+    all=${pair#*=}
+    case $gap in
+    # some have 1 to 8 bytes: of those with 1, 63 % are taken
+    1) least=$((all * 9 / 10)); most=$all;;
+    *) least=$((all / 50)); most=$((all * 9 / 10));;
+    esac
+    if [ "$n" -ge $least ] && [ "$n" -le $most ]; then
+      pass "sampled-$gap-${pair%=*}"
+    else fail "sampled-$gap-${pair%=*}" "$n of $all"; fi
+  done
+done
+
 # --- whose are they: the program's functions, not the library's ---
 sites=$("$trace" hot "$t" | awk 'NR > 1 { print $NF }' | sort -u | tr '\n' ' ')
 wanted="use_contexts use_linear use_pool use_slices use_stack use_tlsf "
