@@ -63,6 +63,11 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *options);
  *
  * @param linear  NULL does nothing
  *
+ * An arena that belongs to a context ends as ralloc_free() frees a node.  If
+ * another context holds a reference to it, it moves there, and if its refusing
+ * destructor refuses, it stays: then it goes on to live with its objects, and
+ * no cleanup runs.
+ *
  * Threads: the arena's owner.  Cost: O(blocks), and the cleanups.
  */
 SLICE_API void slice_linear_destroy (SliceLinear *linear);

@@ -62,7 +62,8 @@ SLICE_API SlicePool *slice_pool_new_plain (size_t object_bytes);
 SLICE_API SlicePool *slice_pool_new_in (const void *context,
                                         const SlicePoolOptions *options);
 
-/** Ends a pool and all its objects; NULL does nothing. */
+/** Ends a pool and all its objects; NULL does nothing.  One that belongs to a
+ * context may stay, as slice_linear_destroy() says. */
 SLICE_API void slice_pool_destroy (SlicePool *pool);
 
 /* The part that the inline functions use (version 1).  The addresses of free

@@ -240,6 +240,12 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
  * count only its node, and not the blocks that it adds.  Give the arena a
  * limit of its own (limit_bytes of its options).
  *
+ * In the modes hardened, debug and always-malloc and under a tool nodes have
+ * blocks of other sizes.  With always-malloc, under a tool and under a recorder
+ * (slice-trace) the objects of linear and gc contexts are nodes, with a header
+ * each.  So a program that comes close to a limit may meet it earlier or later
+ * there.
+ *
  * Threads: tree.  Cost: O(nodes) to set; afterwards each allocation, free
  *   and steal in the subtree walks up to its root.  The free of a tree walks up
  *   once, and once more for each destructor that allocates under a limit, or

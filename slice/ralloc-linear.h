@@ -218,7 +218,13 @@ SLICE_API bool ralloc_linear_strcat (void *linear, char **dest,
 /* --- garbage-collected contexts --------------------------------------------
  *
  * Objects that are freed one by one or by mark and sweep, without a header
- * each.  The context is an ordinary node; its objects are freed with it. */
+ * each.  The context is an ordinary node; its objects are freed with it.
+ *
+ * Objects of up to 512 bytes lie in slabs of 16 KiB, each for a range of sizes.
+ * Slabs count in limits (ralloc_set_limit()) as a whole.  So the first object
+ * of a range takes 16 KiB of a limit, and is refused if less is left, however
+ * small it is.  Larger objects count as nodes; so do all with always-malloc,
+ * under valgrind and the sanitizers, and under a recorder. */
 
 /** A garbage-collected context: a node as well. */
 typedef struct RallocGc RallocGc;

@@ -104,7 +104,8 @@ SLICE_API SliceTlsf *slice_tlsf_new (const SliceArenaOptions *options);
 SLICE_API SliceTlsf *slice_tlsf_new_in (const void *context,
                                         const SliceArenaOptions *options);
 
-/** Ends a heap and all that is in it; NULL does nothing. */
+/** Ends a heap and all that is in it; NULL does nothing.  One that belongs to a
+ * context may stay, as slice_linear_destroy() says. */
 SLICE_API void slice_tlsf_destroy (SliceTlsf *tlsf);
 
 /** Allocates.
