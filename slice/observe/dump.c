@@ -261,7 +261,10 @@ slice_print_stats_json (int fd)
  * alloc/exit-link.c asks for it by this name. */
 char sli_dump_linked;
 
-COMMON_TEXT __attribute__ ((destructor)) static void
+/* In a program with libslice.a the program's own destructors may free blocks,
+ * so this one must be the last of that file: the smallest priority is.  (The
+ * program's own of that priority run later still.) */
+COMMON_TEXT __attribute__ ((destructor (101))) static void
 dump_at_exit (void)
 {
   if (!sli_alloc_is_ready ())

@@ -309,6 +309,56 @@ expect_found "an error names it, too" \
   'error 105: .*allocated at [^ ]*/pluga.so+.*freed at [^ ]*/pluga.so+' \
   "$message"
 
+# --- what a destructor of the program frees, with libslice.a ---
+
+cat > "$temporary/destructor.c" <<'END'
+#include <stdio.h>
+#include <slice/libslice.h>
+static void *context;
+static void *block;
+void begin (void);
+__attribute__ ((destructor (102))) static void free_early (void)
+{
+  slice_free1 (40, block);
+}
+__attribute__ ((destructor)) static void free_late (void)
+{
+  ralloc_free (context);
+  fputs ("freed\n", stderr);
+}
+void begin (void)
+{
+  context = ralloc_context (NULL);
+  block = slice_alloc (40);
+}
+END
+echo 'void begin (void); int main (void) { begin (); return 0; }' \
+  > "$temporary/begin.c"
+# ends_last COMPILER FLAG...: with libslice.a
+ends_last ()
+{
+  said=$("$@" -g -w -I"$top_srcdir" -I"$top_builddir" \
+           "$temporary/destructor.c" "$temporary/begin.c" "$libs/libslice.a" \
+           -pthread -o "$temporary/ends" 2>&1 \
+         && SLICE_OPTIONS=debug "$temporary/ends" 2>&1)
+  equal "slice ends last: $*" "freed" "$said"
+}
+if test -f "$libs/libslice.a"; then
+  for compiler in $CC gcc clang; do
+    command -v "$compiler" > /dev/null 2>&1 || continue
+    ends_last "$compiler" -O0 -fPIE -pie
+    ends_last "$compiler" -O2 -no-pie
+    ends_last "$compiler" -O2 -static
+  done
+  $CC -g -w -fPIC -shared -I"$top_srcdir" -I"$top_builddir" \
+    "$temporary/destructor.c" "$libs/libslice.a" -pthread -Wl,-z,nodelete \
+    -o "$temporary/ends.so"
+  $CC -w "$temporary/begin.c" "$temporary/ends.so" -Wl,-rpath,"$temporary" \
+    -o "$temporary/ends"
+  equal "slice ends last in a plug-in" "freed" \
+    "$(SLICE_OPTIONS=debug "$temporary/ends" 2>&1)"
+fi
+
 # --- the first thread has ended ---
 
 cat > "$temporary/alone.c" <<'END'
