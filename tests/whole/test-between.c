@@ -63,7 +63,10 @@ mmap (void *address, size_t length, int protection, int flags, int fd,
   static void *(*real) (void *, size_t, int, int, int, off_t);
 
   if (real == NULL)
-    *(void **) &real = dlsym (RTLD_NEXT, "mmap");
+    /* With 32 bits the headers give the functions of 64-bit offsets. */
+    *(void **) &real = dlsym (RTLD_NEXT, sizeof (off_t) > sizeof (long)
+                                             ? "mmap64"
+                                             : "mmap");
   call_once (&at_map);
   return real (address, length, protection, flags, fd, offset);
 }
