@@ -305,7 +305,12 @@ SLICE_API void *ralloc_memdup (const void *ctx, const void *mem, size_t n)
  *   checked.
  * Threads: tree; any thread.
  * Cost: under 40 instructions a node; no recursion, 21 KiB of stack (and as
- *   much again for each tree that a destructor frees meanwhile).
+ *   much again for each tree that a destructor frees meanwhile).  If a node of
+ *   the tree has references, the library looks for a holder that survives: for
+ *   each reference it follows the parents of the holder, up to the first that
+ *   was seen before and has a record (a destructor, a name, a limit or
+ *   references), or to the referenced node.  So a chain of n nodes without
+ *   records, each of which refers to the root, takes O(n * n).
  * Source: Mesa ralloc_free(), talloc_free().
  */
 SLICE_API void ralloc_free (void *ptr);

@@ -32,8 +32,8 @@ SLICE_API SliceStack *slice_stack_new (const SliceArenaOptions *options);
 SLICE_API SliceStack *slice_stack_new_in (const void *context,
                                           const SliceArenaOptions *options);
 
-/** Ends an arena and all that is in it; NULL does nothing.  One that belongs to a
- * context may stay, as slice_linear_destroy() says. */
+/** Ends an arena and all that is in it; NULL does nothing.  One that belongs to
+ * a context may stay, as slice_linear_destroy() says. */
 SLICE_API void slice_stack_destroy (SliceStack *stack);
 
 SLICE_API void *slice_stack_alloc_slow_v1 (SliceStack *stack, size_t size);
