@@ -163,7 +163,10 @@ SLICE_API void *ralloc_check_name (const void *ptr, const char *name);
 SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
                                          const char *place);
 
-/** A zeroed node that knows its type. */
+/** A zeroed node that knows its type.  The type's name is kept by address: it
+ * is a constant of the code that makes this call.  If a plug-in has made the
+ * node and was unloaded since, ralloc_get_type() may crash.  Free the node
+ * before, or name it by ralloc_set_name(), which copies. */
 #define ralloc_typed(ctx, type)                                               \
   SLICE_CAST_ (type *, ralloc_named_const (                                   \
       (ctx), RALLOC_SIZEOF_ (type, RALLOC_ALIGN_V1), #type))

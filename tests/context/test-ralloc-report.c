@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static char *
 said_of (void (*print) (FILE *, const void *), const void *node)
@@ -277,6 +279,34 @@ test_print_info (void)
   ralloc_free (root);
 }
 
+/* The name of a node whose library was unloaded. */
+static void
+test_unloaded (void)
+{
+  void *root = ralloc_context (NULL), *node = ralloc_size (root, 10);
+  size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
+  char *pages = mmap (NULL, 2 * page_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *text;
+
+  g_assert_true (pages != MAP_FAILED);
+  memset (pages, 'n', page_bytes + 3);
+  g_assert_true (
+      ralloc_set_name_const (node, pages + page_bytes - 4)); /* on both */
+  text = said_of (ralloc_report, root);
+  assert_says (text, "nnnnnnn: ");
+  g_free (text);
+  munmap (pages + page_bytes, page_bytes);
+  text = said_of (ralloc_report, root);
+  assert_says (text, "(unloaded): ");
+  g_free (text);
+  munmap (pages, page_bytes);
+  text = said_of (ralloc_report, root);
+  assert_says (text, "(unloaded): ");
+  g_free (text);
+  ralloc_free (root);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -288,5 +318,6 @@ main (int argc, char **argv)
   test_add_fresh ("/ralloc/report/places", test_places);
   test_add_fresh ("/ralloc/report/roots", test_roots);
   test_add_fresh ("/ralloc/report/print-info", test_print_info);
+  test_add_fresh ("/ralloc/report/unloaded", test_unloaded);
   return g_test_run ();
 }

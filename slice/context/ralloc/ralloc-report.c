@@ -16,6 +16,7 @@
 #include <slice/ralloc.h>
 
 #include "context/node.h"
+#include "port/os.h"
 
 enum
 {
@@ -238,11 +239,43 @@ own_bytes (const void *payload)
          + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
 }
 
+/* A text that is kept by address, or words in its place if the library that it
+ * was in has been unloaded. */
+static const char *
+text_if_mapped (const char *text)
+{
+  size_t page_bytes = sli_os_page_bytes (), n;
+  const char *at = text;
+
+  do
+    {
+      char *page = (char *) ((uintptr_t) at & ~(uintptr_t) (page_bytes - 1));
+
+      if (!sli_os_is_mapped (page, page_bytes))
+        return "(unloaded)";
+      n = (size_t) (page + page_bytes - at);
+      if (memchr (at, '\0', n) != NULL)
+        return text;
+      at += n;
+    }
+  while (true);
+}
+
+/* A node's name for people; NULL: it has none. */
+static const char *
+name_of (const Extension *extension)
+{
+  if (extension == NULL || extension->name == NULL
+      || extension->name_bytes > 0)
+    return extension != NULL ? extension->name : NULL;
+  return text_if_mapped (extension->name);
+}
+
 static void
 text_enter (FILE *f, const void *payload, unsigned depth)
 {
   const Extension *extension = node_extension (node_of (payload));
-  const char *name = extension != NULL ? extension->name : NULL;
+  const char *name = name_of (extension);
   size_t n = depth <= TOTALS_DEPTH_MAX ? ralloc_total_nodes (payload) : 1;
 
   fprintf (f, "%*s",
@@ -262,7 +295,7 @@ text_enter (FILE *f, const void *payload, unsigned depth)
   if (extension != NULL && extension->file != NULL)
     {
       fputs (", at ", f);
-      print_escaped (f, extension->file, "\\");
+      print_escaped (f, text_if_mapped (extension->file), "\\");
       fprintf (f, ":%u", extension->line);
     }
   fputc ('\n', f);
@@ -277,7 +310,7 @@ json_enter (FILE *f, const void *payload, unsigned depth)
   if (extension != NULL && extension->name != NULL)
     {
       fputs (", \"name\": ", f);
-      json_string (f, extension->name);
+      json_string (f, name_of (extension));
     }
   fprintf (f, ", \"bytes\": %zu", own_bytes (payload));
   if (depth <= TOTALS_DEPTH_MAX)
@@ -290,7 +323,7 @@ json_enter (FILE *f, const void *payload, unsigned depth)
   if (extension != NULL && extension->file != NULL)
     {
       fputs (", \"file\": ", f);
-      json_string (f, extension->file);
+      json_string (f, text_if_mapped (extension->file));
       fprintf (f, ", \"line\": %u", extension->line);
     }
 }
