@@ -12,6 +12,7 @@
 #include "option.h"
 #include "check.h"
 #include "diag.h"
+#include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os.h"
 
@@ -471,6 +472,9 @@ sli_option_freeze (void)
   sli_lock (&option_lock);
   memcpy (options.values, values, sizeof values);
   options.have_initials = true;
+  /* Arenas read both without the lock. */
+  sli_annotate_published (&options.frozen, sizeof options.frozen);
+  sli_annotate_published (options.values, sizeof options.values);
   STORE_RELEASE (&options.frozen, true);
   sli_unlock (&option_lock);
 }
