@@ -118,8 +118,8 @@ slice_linear_export (const SliceLinear *linear, const void *object,
   if (!slice_linear_owns (linear, object) || !slice_linear_owns (linear, last))
     sli_diag_abort (
         ARENA_MISUSE_NOT_IN_ARENA,
-        "linear arena %p: export of %p (%zu bytes), which is not"
-        " in it",
+        "slice_linear_export: linear arena %p: export of %p (%zu bytes), "
+        "which is not in it",
         (const void *) linear, object, size);
   copy = context_alloc (context, size, "slice_linear_export");
   if (copy != NULL && size > 0)

@@ -184,8 +184,9 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
   if (size > have)
     sli_diag_abort (
         ARENA_MISUSE_SHRINK,
-        "linear arena %p: shrink by %zu of an object of %zu", (void *) linear,
-        size, have);
+        "slice_linear_shrink: linear arena %p: shrink by %zu of an object of "
+        "%zu",
+        (void *) linear, size, have);
   if (size == 0)
     return;
   assert_here (linear->is_growing);

@@ -232,12 +232,14 @@ slice_linear_rollback (SliceLinear *linear, SliceMark mark)
   linear_checked (linear);
   if (mark.linear != linear)
     sli_diag_abort (ARENA_MISUSE_FOREIGN_MARK,
-                    "linear arena %p: rollback to a mark of %p",
+                    "slice_linear_rollback: linear arena %p: rollback to a "
+                    "mark of %p",
                     (void *) linear, (void *) mark.linear);
   if (!mark_holds (linear, &mark))
     sli_diag_abort (
         ARENA_MISUSE_STALE_MARK,
-        "linear arena %p: rollback to a mark that was undone",
+        "slice_linear_rollback: linear arena %p: rollback to a mark that was "
+        "undone",
         (void *) linear);
   if (linear_grows (linear))
     slice_linear_abandon (linear);
