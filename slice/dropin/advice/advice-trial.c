@@ -18,7 +18,7 @@
  * objects.
  * SLICE_TRIAL_COUNT: a file that gets at exit the number of objects, and how
  * long the program took to free them where it does nothing else: from the
- * first free after an allocation to the last one, if hardly any is left.
+ * first free after an allocation to the one after which none is left.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -43,9 +43,6 @@
 #define TRIAL_AREA_BYTES (UINT64_C (1) << 34)
 /* Fewer are no loop that only frees. */
 #define FREES_MIN 8
-/* A loop leaves at most this part of what it frees: objects that the sites
- * have besides. */
-#define FREES_LEFT 256
 
 RegionArea sli_region_area;
 RegionSite sli_region_sites[ADVICE_SITES_MAX];
@@ -66,10 +63,8 @@ static struct
 static struct
 {
   uint64_t start_nsec, n, n_others;
-  uint64_t n_loop, nsec_loop; /* up to the last, if they are a loop */
-  uint64_t clocks_nsec;       /* of which this for reading the clock */
-  uint64_t clock_nsec;        /* that once takes */
-  uint64_t n_total, nsec_total; /* of those that left hardly an object */
+  uint64_t clock_nsec; /* that reading the clock takes */
+  uint64_t n_total, nsec_total; /* of those that left no object */
 } frees;
 
 /* --- memory -------------------------------------------------------------- */
@@ -131,15 +126,6 @@ other_free (void *block)
 }
 
 static void
-frees_end (void)
-{
-  frees.n_total += frees.n_loop;
-  frees.nsec_total += frees.nsec_loop;
-  frees.n = frees.n_others = 0;
-  frees.n_loop = frees.nsec_loop = frees.clocks_nsec = 0;
-}
-
-static void
 frees_begin (void)
 {
   if (trial.free_rest == NULL)
@@ -147,7 +133,7 @@ frees_begin (void)
       trial.free_rest = LOAD (&sli_advice_free_rest);
       STORE (&sli_advice_free_rest, other_free);
     }
-  frees_end ();
+  frees.n = frees.n_others = 0;
 }
 
 /* A loop that frees other blocks as well stays in the changed program. */
@@ -156,19 +142,14 @@ frees_note (void)
 {
   if (frees.n++ == 0)
     frees.start_nsec = nsec_now ();
-  if (trial.n_live > frees.n / FREES_LEFT || frees.n < FREES_MIN
+  if (trial.n_live > 0 || frees.n < FREES_MIN
       || frees.n_others > frees.n / FREES_MIN)
     return;
   uint64_t taken = nsec_now () - frees.start_nsec;
 
-  frees.clocks_nsec += frees.clock_nsec;
-  taken = taken > frees.clocks_nsec ? taken - frees.clocks_nsec : 0;
-  /* the few that are left may be freed much later */
-  if (frees.n_loop > 0
-      && taken > frees.nsec_loop + frees.nsec_loop / FREES_MIN)
-    return;
-  frees.nsec_loop = taken;
-  frees.n_loop = frees.n - 1;
+  if (taken > frees.clock_nsec)
+    frees.nsec_total += taken - frees.clock_nsec;
+  frees.n_total += frees.n - 1;
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -275,8 +256,6 @@ trial_end (void)
 {
   const char *path = secure_getenv ("SLICE_TRIAL_COUNT");
   char text[80];
-
-  frees_end ();
   int file = path == NULL ? -1 : open (path, O_WRONLY | O_CLOEXEC);
   int n = snprintf (text, sizeof text, "%llu %llu %llu\n",
                     (unsigned long long) trial.n_served,
