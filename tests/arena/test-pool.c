@@ -942,7 +942,17 @@ free_in_turn (void)
     slice_pool_free (pool, objects[i % 2 * PART]);
 }
 
-/* An address in a row with the last objects of a block, behind them. */
+static bool
+has_object (void *const *objects, int n, const void *address)
+{
+  for (int i = 0; i < n; i++)
+    if (objects[i] == address)
+      return true;
+  return false;
+}
+
+/* An address in a row with the last objects of a block, behind them.  (Another
+ * block of the pool may begin behind a block.) */
 static void
 free_behind_block (void)
 {
@@ -957,7 +967,7 @@ free_behind_block (void)
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   slice_pool_alloc (pool);
-  while ((char *) objects[last + 1] == (char *) objects[last] + chunk)
+  while (has_object (objects, N, (char *) objects[last] + chunk))
     last++;
   for (int i = 0; i <= last; i++)
     slice_pool_free (pool, objects[i]);
