@@ -259,6 +259,7 @@ EXTRA_DIST += \
 	%D%/noglib/noglib-test.c \
 	%D%/race/first-calls.c \
 	%D%/race/handover.c \
+	%D%/race/resources.cc \
 	%D%/valgrind.supp
 
 # --- how they are compiled -------------------------------------------------

@@ -16,6 +16,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include "port/annotate.h"
 #include "port/compiler.h"
 
 /* A place is held for one call, so a few serve all threads.  (A child process
@@ -37,6 +38,7 @@ slice_question_begin_v1 (void)
       for (unsigned i = 0; i < N_QUESTIONS; i++)
         if (!__atomic_exchange_n (&is_held[i], 1, __ATOMIC_ACQUIRE))
           {
+            sli_annotate_take (&is_held[i]);
             memset (&questions[i], 0, sizeof questions[i]);
             return &questions[i];
           }
@@ -47,7 +49,12 @@ slice_question_begin_v1 (void)
 void
 slice_question_end_v1 (SliceQuestionV1 *question)
 {
-  STORE_RELEASE (&is_held[question - questions], 0);
+  uint32_t *held = &is_held[question - questions];
+
+  sli_annotate_give (held);
+  /* valgrind's race detectors know a locked instruction as atomic, but no
+   * store. */
+  (void) __atomic_exchange_n (held, 0, __ATOMIC_RELEASE);
 }
 
 SliceQuestionV1 *

@@ -42,6 +42,8 @@ extern void __asan_report_error (void *pc, void *bp, void *sp, void *address,
 extern void __msan_allocated_memory (const volatile void *start,
                                      size_t bytes) WEAK;
 extern void __tsan_write_range (void *start, unsigned long bytes) WEAK;
+extern void __tsan_acquire (void *variable) WEAK;
+extern void __tsan_release (void *variable) WEAK;
 
 enum
 {
@@ -145,6 +147,22 @@ COMMON_TEXT void
 sli_annotate_happens_after (const void *variable UNUSED)
 {
   ANNOTATE_HAPPENS_AFTER (variable);
+}
+
+void
+sli_annotate_give (void *variable)
+{
+  ANNOTATE_HAPPENS_BEFORE (variable);
+  if (&__tsan_release != NULL)
+    __tsan_release (variable);
+}
+
+void
+sli_annotate_take (void *variable)
+{
+  ANNOTATE_HAPPENS_AFTER (variable);
+  if (&__tsan_acquire != NULL)
+    __tsan_acquire (variable);
 }
 
 void

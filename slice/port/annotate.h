@@ -51,6 +51,13 @@ void sli_annotate_published (const void *variable, size_t bytes);
  * calls that are rare, for a tool's sake. */
 void sli_annotate_happens_before (const void *variable);
 void sli_annotate_happens_after (const void *variable);
+/* For memory of the library that inline functions write to, in the program's
+ * code: an atomic variable hands it from one thread to the next.  The thread
+ * sanitizer sees the writes, but not the library's atomics.  A thread calls the
+ * first before its store, and the second once it has the memory.  Not in a
+ * constructor, which may run before the sanitizer is ready. */
+void sli_annotate_give (void *variable);
+void sli_annotate_take (void *variable);
 
 /* Called last in an allocation and first in a free, for the stacks that the
  * tool shows begin here.  If a freed block is not live, the tool reports it;

@@ -6,7 +6,9 @@
 # helgrind and DRD with the library as it is, where each block is malloc's (they
 # do not know the atomics of the pool's bitmaps); the thread sanitizer with the
 # pool, and the library built into the program.  No suppressions.  In both
-# programs the first call of all comes from a thread.
+# programs the first call of all comes from a thread.  Resources of std::pmr are
+# compared in a program that the thread sanitizer sees, and a library that it
+# does not see.
 #
 # SPDX-License-Identifier: MIT
 
@@ -53,6 +55,39 @@ for tool in helgrind drd; do
   done
 done
 
+# resources FLAGS: builds the program that compares resources
+resources ()
+{
+  build="$CXX -std=c++17 -g -O1 -w $include $top_srcdir/tests/race/resources.cc"
+  $build $1 -DPLUGIN -shared -fPIC -fvisibility=hidden -Wl,-Bsymbolic \
+    -o "$temporary/plugin.so" "$lib/libslice.so" \
+    && $build $1 "$temporary/plugin.so" "$lib/libslice.so" \
+         -o "$temporary/resources" -Wl,-rpath,"$temporary" -Wl,-rpath,"$lib" \
+         -pthread
+}
+
+run=
+setarch "$(uname -m)" -R true 2> /dev/null && run="setarch $(uname -m) -R"
+
+if test -z "${CXX-}"; then
+  skip "resources" "no C++ compiler"
+else
+  said=$(resources "" 2>&1)
+  expect_none "resources: builds" "$said"
+  for tool in helgrind drd; do
+    under_tool $tool stats resources
+  done
+  if resources -fsanitize=thread > "$temporary/build.log" 2>&1; then
+    said=$($run "$temporary/resources" 2>&1)
+    expect_found "thread sanitizer, resources: it ran" '^apart, 0 wrong$' \
+      "$said"
+    expect_none "thread sanitizer, resources: 0 reports" \
+      "$(echo "$said" | grep -A 30 WARNING)"
+  else
+    skip "thread sanitizer, resources" "$CXX can't"
+  fi
+fi
+
 sources=
 for source in $scheduled_sources slice/port/tls.c; do
   sources="$sources $top_srcdir/$source"
@@ -62,8 +97,6 @@ if test -n "$scheduled_sources" \
         -iquote "$top_srcdir/slice" "$top_srcdir/tests/race/handover.c" \
         $sources -o "$temporary/tsan" -pthread \
         > "$temporary/build.log" 2>&1; then
-  run=
-  setarch "$(uname -m)" -R true 2> /dev/null && run="setarch $(uname -m) -R"
   for options in force-pool force-pool:checked force-pool:hardened; do
     said=$(SLICE_OPTIONS=$options TSAN_OPTIONS=detect_deadlocks=0 $run \
            "$temporary/tsan" 4 "$((RACE_BLOCKS * 10))" 2>&1)
