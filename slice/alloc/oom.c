@@ -11,6 +11,7 @@
 #include "dispatch.h"
 #include "base/check.h"
 #include "base/diag.h"
+#include "port/compiler.h"
 #include "port/lock.h"
 #include "port/os.h"
 
@@ -23,6 +24,8 @@ static struct
   SliceFailureHandler handler;
   void *data;
 } failure = { .lock = LOCK_INIT (LOCK_RANK_BASE) };
+
+static const char *alloc_name = "slice_alloc";
 
 COMMON_TEXT Lock *
 sli_oom_lock (void)
@@ -45,6 +48,12 @@ slice_set_abort_handler (SliceAbortHandler handler, void *data)
   sli_lock (&failure.lock);
   sli_diag_set_last_words (handler, data);
   sli_unlock (&failure.lock);
+}
+
+void
+sli_oom_rename (const char *name)
+{
+  STORE (&alloc_name, name);
 }
 
 bool
@@ -88,7 +97,7 @@ sli_oom_retry (Attempt attempt, size_t alignment, size_t size, bool may_fail,
                const void *site)
 {
   const char *operation
-      = alignment != 0 ? "slice_alloc_aligned" : "slice_alloc";
+      = alignment != 0 ? "slice_alloc_aligned" : LOAD (&alloc_name);
   void *block;
 
   assert_here (size > 0 && sli_lock_none_held ());

@@ -151,6 +151,8 @@ slice_name_calls_v1 (const char *alloc_name, const char *free_name,
                      const char *chain_name)
 {
   sli_diag_rename (alloc_name, free_name, chain_name);
+  if (alloc_name != NULL)
+    sli_oom_rename (alloc_name);
 }
 
 /* --- misuse -------------------------------------------------------------- */

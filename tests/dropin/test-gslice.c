@@ -778,6 +778,66 @@ test_misuse_wild (void)
   misuse_wild ("*slice: error 10?: g_slice_free1: not a *", free_wild);
 }
 
+/* --- no memory ------------------------------------------------------------ */
+
+static void
+alloc_huge (void)
+{
+  g_slice_alloc (G_MAXSIZE / 4);
+}
+
+static void
+alloc0_huge (void)
+{
+  g_slice_alloc0 (G_MAXSIZE / 4);
+}
+
+static void
+copy_huge (void)
+{
+  g_slice_copy (G_MAXSIZE / 4, "");
+}
+
+/* The message names the program's call, in each mode. */
+static void
+no_memory (void (*act) (void))
+{
+  static const char *const modes[]
+      = { "SLICE_OPTIONS=", "SLICE_OPTIONS=checked", "SLICE_OPTIONS=debug",
+          "SLICE_OPTIONS=always-malloc" };
+
+  if (g_test_subprocess ())
+    {
+      act ();
+      return;
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      IN_CHILD (modes[i]);
+      g_test_trap_assert_failed ();
+      g_test_trap_assert_stderr (
+          "*slice: error 120: g_slice_alloc: out of memory: *");
+    }
+}
+
+static void
+test_no_memory_alloc (void)
+{
+  no_memory (alloc_huge);
+}
+
+static void
+test_no_memory_alloc0 (void)
+{
+  no_memory (alloc0_huge);
+}
+
+static void
+test_no_memory_copy (void)
+{
+  no_memory (copy_huge);
+}
+
 /* --- threads and processes ----------------------------------------------- */
 
 enum
@@ -902,6 +962,9 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/gslice/misuse-chain", test_misuse_chain);
   g_test_add_func ("/slice/gslice/misuse-wild", test_misuse_wild);
   g_test_add_func ("/slice/gslice/misuse-wild-chain", test_misuse_wild_chain);
+  g_test_add_func ("/slice/gslice/no-memory-alloc", test_no_memory_alloc);
+  g_test_add_func ("/slice/gslice/no-memory-alloc0", test_no_memory_alloc0);
+  g_test_add_func ("/slice/gslice/no-memory-copy", test_no_memory_copy);
   g_test_add_func ("/slice/gslice/fork", test_fork);
   g_test_add_func ("/slice/gslice/late-destructors", test_late_destructors);
   return g_test_run ();
