@@ -165,7 +165,8 @@ sli_depot_empty (Magazine *magazine)
   assert_here (magazine->slots[0] == NULL
                && magazine->n_rounds <= magazine->n_rounds_max); /* M1, D1 */
   sli_slab_free_old (magazine->class_index, magazine->n_rounds,
-                     magazine->slots + 1, magazine->pushed_msec, "flush");
+                     magazine->slots + 1, magazine->pushed_msec,
+                     "flush of a magazine");
   magazine->n_rounds = 0;
   magazine->pushed_msec = 0;
 }

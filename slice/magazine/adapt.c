@@ -202,7 +202,7 @@ sli_adapt_fit (ThreadRecord *record, unsigned class_index, Magazine *magazine)
   if (magazine->n_rounds > n_max)
     {
       sli_slab_free (class_index, magazine->n_rounds - n_max,
-                     &magazine->slots[n_max + 1], "flush");
+                     &magazine->slots[n_max + 1], "flush of a magazine");
       magazine->n_rounds = n_max;
     }
   if (magazine->n_rounds_max > n_max)

@@ -42,7 +42,8 @@ sli_quarantine_flush (ClassCache *cache, unsigned class_index)
   /* It is filled from the start, and most short threads fill a small part. */
   if (cache->quarantine[cache->quarantine_next] == NULL)
     n = cache->quarantine_next;
-  sli_slab_free (class_index, n, cache->quarantine, "flush");
+  sli_slab_free (class_index, n, cache->quarantine,
+                 "flush of a quarantine");
   for (unsigned i = 0; i < n; i++)
     STORE (&cache->quarantine[i], NULL);
   cache->quarantine_next = 0;

@@ -71,7 +71,7 @@ class_free_rounds (ThreadRecord *record, unsigned class_index)
         return;
       cache->n_taken = (uint16_t) (n_rounds - 1);
       sli_slab_free_old (class_index, cache->n_taken, slots + 1,
-                         DEPOT_LONG_AGO_MSEC, "trim");
+                         DEPOT_LONG_AGO_MSEC, "trim of a magazine");
     }
 }
 

@@ -26,6 +26,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What a message names in place of a call. */
+#define FLUSH "flush of a magazine"
+
 /* Expects the end in the form that all misuse has. */
 static void
 expect (int number, const char *operation, const char *text,
@@ -73,7 +76,7 @@ death_freed_twice_later (void)
   slice_free1 (40, a);
   slice_free1 (40, b);
   slice_free1 (40, a);
-  expect (105, "flush", "block is free already", a, "40, real size 40", 40);
+  expect (105, FLUSH, "block is free already", a, "40, real size 40", 40);
   slice_trim (0);
 }
 
@@ -86,7 +89,7 @@ death_freed_again_without_slab (void)
   slice_free1 (2064, block);
   slice_trim (0);
   slice_free1 (2064, block);
-  expect (112, "flush", "not in a slab: freed before, or never a block", block,
+  expect (112, FLUSH, "not in a slab: freed before, or never a block", block,
           "2064", 2064);
   slice_trim (0);
 }
@@ -98,7 +101,7 @@ death_foreign (void)
 
   slice_free1 (40, slice_alloc (40));
   slice_free1 (40, block);
-  expect (102, "flush", "not a block of this allocator", block, "40", 40);
+  expect (102, FLUSH, "not a block of this allocator", block, "40", 40);
   slice_trim (0);
 }
 
@@ -109,7 +112,7 @@ death_wrong_class (void)
 
   slice_free1 (40, slice_alloc (40));
   slice_free1 (40, block);
-  expect (103, "flush", "block freed with a wrong size", block,
+  expect (103, FLUSH, "block freed with a wrong size", block,
           "40, real size 48", 40);
   slice_trim (0);
 }
@@ -141,7 +144,7 @@ death_interior (void)
   char *block = slice_alloc (48);
 
   slice_free1 (48, block + 8);
-  expect (104, "flush", "not the start of a block", block + 8,
+  expect (104, FLUSH, "not the start of a block", block + 8,
           "48, real size 48", 48);
   slice_trim (0);
 }
@@ -152,7 +155,7 @@ death_never_allocated (void)
   char *block = slice_alloc (48);
 
   slice_free1 (48, block + 48 * 200);
-  expect (106, "flush", "block was never allocated", block + 48 * 200,
+  expect (106, FLUSH, "block was never allocated", block + 48 * 200,
           "48, real size 48", 48);
   slice_trim (0);
 }
