@@ -56,6 +56,7 @@ EXTRA_DIST += \
 	%D%/clients/applied.c \
 	%D%/clients/applied-cxx.cc \
 	%D%/clients/applied-plugin.c \
+	%D%/clients/backing.c \
 	%D%/clients/before-after.c \
 	%D%/clients/burst.c \
 	%D%/clients/through.c \

@@ -304,6 +304,54 @@ equal all-exact "$(sites "$work/all.json" calls bytes frees)" \
 equal all-totals "$(json "$work/all.json" totals.peak)" \
   "$(json "$work/exact.json" totals.peak)"
 
+# --- blocks that libslice takes from malloc: each uses up its bytes once ---
+# The mean of all seeds, in standard errors of that mean; the blocks of main()
+# are not compared.
+biased_of () # the true numbers, estimates of $n_seeds runs
+{
+  awk -v n_seeds=$n_seeds 'function add(site, size, n,  p) {
+      p = 1 - exp(-size / 8192); error[site] += n * (1 - p) / p }
+    BEGIN {
+      add("site_slice", 64, 20000); add("site_large", 5000, 2000)
+      add("site_zeroed", 6000, 2000); add("site_aligned", 512, 5000)
+      add("site_context", 8000, 2000); add("site_malloc", 200, 5000)
+      for (i = 1; i <= 2000; i++) add("site_resized", 5000 + i * 10, 1) }
+    FNR == NR { calls[$1] = $2; next }
+    { sum[$1] += $2 }
+    END {
+      for (site in error) {
+        z = (sum[site] / n_seeds - calls[site]) / sqrt(error[site] / n_seeds)
+        if (calls[site] < 2000 || z > 4 || z < -4)
+          print site, calls[site] + 0, sum[site] / n_seeds, z } }' "$1" "$2"
+}
+library=$(cd "$build/slice" && pwd)/.libs
+if [ -f "$library/libslice.so" ]; then
+  compile backing backing.c -L"$library" -lslice -Wl,-rpath,"$library"
+  n_seeds=8
+  for options in magazines always-malloc
+  do
+    SLICE_OPTIONS=$options
+    [ $options = magazines ] && SLICE_OPTIONS=
+    export SLICE_OPTIONS
+    rm -f "$t"
+    "$trace" record -q -o "$t" "$work/backing"
+    "$trace" hot -o "$work/backing.json" "$t"
+    sites "$work/backing.json" calls > "$work/true"
+    : > "$work/estimates"
+    for seed in 1 2 3 4 5 6 7 8
+    do
+      sample 8K $seed "$work/backing"
+      "$trace" hot -o "$work/s.json" "$t"
+      sites "$work/s.json" calls >> "$work/estimates"
+    done
+    unset SLICE_OPTIONS
+    equal "backing-$options" "$(biased_of "$work/true" "$work/estimates")" ""
+    equal "backing-$options-order" "$(order_of "$t")" "0 0"
+  done
+else
+  skip backing "no shared library was built"
+fi
+
 # --- what is said of a sample ---
 sample 8K 1 "$work/sampled"
 "$trace" hot -o "$work/s.json" "$t"

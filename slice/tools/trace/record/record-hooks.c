@@ -72,13 +72,21 @@ hook_realloc (SliceTraceKind kind, const void *old_block, const void *block,
   self->hooked = false;
 }
 
+/* The library's own calls of malloc use up no bytes of a sampled recording:
+ * those of its blocks are counted by the hooks above.  With a distance of 0
+ * each call takes the path on which it is counted, and the distance is as
+ * before when the outermost call ends. */
 static void
 hook_internal (bool begins)
 {
-  if (begins)
-    sli_record_self.inside++;
-  else
-    sli_record_self.inside--;
+  RecordThread *self = &sli_record_self;
+  if (begins && self->inside++ == 0)
+    {
+      self->sample_outside = self->sample_left;
+      self->sample_left = 0;
+    }
+  else if (!begins && --self->inside == 0)
+    self->sample_left = self->sample_outside;
 }
 
 static const SliceTraceHooks hooks = { sizeof (SliceTraceHooks), hook_alloc,

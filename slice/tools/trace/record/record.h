@@ -37,7 +37,8 @@ typedef struct
  * every event. */
 typedef struct
 {
-  /* bytes up to the next sample; 0: not drawn yet, or all is recorded */
+  /* bytes up to the next sample; 0: not drawn yet, all is recorded, or libslice
+   * calls malloc for itself */
   size_t sample_left;
   bool busy;       /* an event is being recorded: count, don't record */
   uint8_t tag;     /* the operation that the next inner call stands for */
@@ -55,6 +56,7 @@ typedef struct
   uint32_t exit_rounds;
   uint32_t line; /* string id of a source line for the next allocation */
   size_t line_left; /* sample_left when it was reported */
+  size_t sample_outside; /* sample_left while `inside' is not 0 */
   uint64_t sample_random; /* the state of the thread's random numbers */
   uint64_t base_ticks;    /* the chunk's times count from here */
   /* the stack of the last full walk, outermost frame first */
