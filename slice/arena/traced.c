@@ -98,6 +98,28 @@ sli_traced_realloc (Bump *bump, const void *old_object, const void *object,
   sli_trace_realloc (traced_kind (bump), old_object, object, size);
 }
 
+static void
+traced_remove (Traced *traced, uint32_t i)
+{
+  memmove (traced->objects + i - 1, traced->objects + i,
+           (traced->n - i) * sizeof *traced->objects);
+  traced->n--;
+}
+
+void
+sli_traced_move (Bump *bump, const void *old_object, const void *object,
+                 size_t size)
+{
+  Traced *traced = traced_of (bump);
+  uint32_t i = traced_find (traced, old_object);
+
+  if (i == 0)
+    return;
+  traced_remove (traced, i);
+  traced->objects[traced->n++] = (TracedObject){ object, traced->stamp };
+  sli_trace_realloc (traced_kind (bump), old_object, object, size);
+}
+
 void
 sli_traced_free (Bump *bump, const void *object)
 {
@@ -106,9 +128,7 @@ sli_traced_free (Bump *bump, const void *object)
 
   if (i == 0)
     return;
-  memmove (traced->objects + i - 1, traced->objects + i,
-           (traced->n - i) * sizeof *traced->objects);
-  traced->n--;
+  traced_remove (traced, i);
   sli_trace_free (traced_kind (bump), object, 0);
 }
 

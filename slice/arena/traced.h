@@ -52,6 +52,10 @@ void sli_traced_mark (Bump *bump, uint64_t stamp);
 void sli_traced_alloc (Bump *bump, const void *object, size_t size);
 void sli_traced_realloc (Bump *bump, const void *old_object,
                          const void *object, size_t size);
+/* The same if the new place is newer than all objects and marks: a rollback to
+ * the newest mark ends the object. */
+void sli_traced_move (Bump *bump, const void *old_object, const void *object,
+                      size_t size);
 void sli_traced_free (Bump *bump, const void *object);
 
 /* Report the end of an object and all newer ones; of all objects newer than a

@@ -251,15 +251,19 @@ linear_move (SliceLinear *linear, int32_t dedicated, void *object,
              size_t alignment, size_t old_size, size_t new_size, size_t room)
 {
   Bump *bump = &linear->bump;
-  void *moved = linear_add_with_room (linear, alignment, new_size, room);
+  bool is_traced = bump->chain.is_traced;
+  void *moved;
 
+  bump->chain.is_traced = false; /* the hooks get one call, for the move */
+  moved = linear_add_with_room (linear, alignment, new_size, room);
   if (moved == NULL)
     moved = sli_arena_linear_add (linear, alignment, new_size);
+  bump->chain.is_traced = is_traced;
   if (moved == NULL)
     return NULL;
   memcpy (moved, object, old_size < new_size ? old_size : new_size);
-  if (UNLIKELY (bump->chain.is_traced))
-    sli_traced_free (bump, object); /* the allocation was reported */
+  if (UNLIKELY (is_traced))
+    sli_traced_move (bump, object, moved, new_size);
   if (dedicated >= 0)
     linear_drop_dedicated (linear, dedicated, old_size);
   return moved;

@@ -511,12 +511,19 @@ tlsf_block_extend (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 static void *
 resize_move (SliceTlsf *tlsf, void *object, size_t kept, size_t size)
 {
-  void *moved = slice_tlsf_alloc (tlsf, size);
+  bool is_traced = tlsf->chain.is_traced;
+  void *moved;
 
-  if (moved == NULL)
-    return NULL;
-  memcpy (moved, object, kept);
-  slice_tlsf_free (tlsf, object);
+  tlsf->chain.is_traced = false; /* the hooks get one call, for the move */
+  moved = slice_tlsf_alloc (tlsf, size);
+  if (moved != NULL)
+    {
+      memcpy (moved, object, kept);
+      if (is_traced)
+        sli_trace_realloc (SLICE_TRACE_TLSF, object, moved, size);
+      slice_tlsf_free (tlsf, object);
+    }
+  tlsf->chain.is_traced = is_traced;
   return moved;
 }
 
