@@ -130,9 +130,9 @@ void sli_trace_load (void);
 /* For fork.c. */
 Lock *sli_oom_lock (void);
 
-/* Sets the name of slice_alloc() in the message about no memory, where it serves
- * a call that does not return NULL then (g_slice_alloc(), but not malloc());
- * it must stay valid. */
+/* Sets the name of slice_alloc() in the message about no memory, where it
+ * serves a call that does not return NULL then (g_slice_alloc(), but not
+ * malloc()); it must stay valid. */
 void sli_oom_rename (const char *name);
 
 /* Calls the failure handler, with no lock held; false if there is none or it
