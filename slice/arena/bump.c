@@ -118,21 +118,22 @@ sli_bump_enter (Bump *bump, int32_t index, char *at)
 }
 
 size_t
-sli_require_alignment (size_t alignment)
+sli_require_alignment (size_t alignment, const char *operation)
 {
   if (!is_power_of_two (alignment) || alignment > SLICE_ARENA_ALIGNMENT_MAX)
     sli_diag_abort (ARENA_MISUSE_ALIGNMENT,
-                    "alignment %zu is no power of two up to %d",
-                    alignment, SLICE_ARENA_ALIGNMENT_MAX);
+                    "%s: alignment %zu is no power of two up to %d",
+                    operation, alignment, SLICE_ARENA_ALIGNMENT_MAX);
   return alignment < 8 ? 8 : alignment;
 }
 
 void
-sli_require_power_of_two (size_t alignment)
+sli_require_power_of_two (size_t alignment, const char *operation)
 {
   if (!is_power_of_two (alignment))
     sli_diag_abort (ARENA_MISUSE_ALIGNMENT,
-                    "alignment %zu is no power of two", alignment);
+                    "%s: alignment %zu is no power of two", operation,
+                    alignment);
 }
 
 COLD static void

@@ -158,12 +158,11 @@ sli_round8 (size_t size)
   return align_up (size, 8);
 }
 
-/* Returns the alignment, 8 if it is less.  Reports misuse of what arenas do
- * not support. */
-size_t sli_require_alignment (size_t alignment);
-/* Reports misuse of an alignment that is no power of two; there is no upper
- * bound. */
-void sli_require_power_of_two (size_t alignment);
+/* Returns the alignment, 8 if it is less.  Reports what arenas do not support
+ * as misuse of a call. */
+size_t sli_require_alignment (size_t alignment, const char *operation);
+/* Reports an alignment that is no power of two; there is no upper bound. */
+void sli_require_power_of_two (size_t alignment, const char *operation);
 
 /* Allocates from the current block; NULL if the object does not fit.  Tells
  * the tool and the hooks. */

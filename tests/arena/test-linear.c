@@ -1321,17 +1321,60 @@ test_misuse_mark_reset (void)
   expect_error (304, "undone");
 }
 
+G_GNUC_PRINTF (2, 3)
 static void
-test_misuse_growing (void)
+print_list (SliceLinear *linear, const char *format, ...)
 {
+  va_list arguments;
+
+  va_start (arguments, format);
+  slice_linear_vprintf (linear, format, arguments);
+  va_end (arguments);
+}
+
+static const char *const growing_calls[]
+    = { "slice_linear_alloc",  "slice_linear_alloc_aligned",
+        "slice_linear_mark",   "slice_linear_resize",
+        "slice_linear_strdup", "slice_linear_strndup",
+        "slice_linear_strcat", "slice_linear_vprintf",
+        "slice_linear_printf" };
+
+static void
+call_while_growing (SliceLinear *linear, const char *name)
+{
+  char *string = NULL;
+  gsize i = 0;
+
+  while (growing_calls[i] != name)
+    i++;
+  slice_linear_grow (linear, 3, "abc");
+  switch (i)
+    {
+    case 0: slice_linear_alloc (linear, 8); break;
+    case 1: slice_linear_alloc_aligned (linear, 64, 8); break;
+    case 2: slice_linear_mark (linear); break;
+    case 3: slice_linear_resize (linear, NULL, 0, 8); break;
+    case 4: slice_linear_strdup (linear, "text"); break;
+    case 5: slice_linear_strndup (linear, "text", 2); break;
+    case 6: slice_linear_strcat (linear, &string, "text"); break;
+    case 7: print_list (linear, "%d", 1); break;
+    default: slice_linear_printf (linear, "%d", 1); break;
+    }
+}
+
+static void
+test_misuse_growing (gconstpointer name)
+{
+  char *text;
+
   if (g_test_subprocess ())
     {
-      SliceLinear *linear = slice_linear_new (NULL);
-      slice_linear_grow (linear, 3, "abc");
-      slice_linear_alloc (linear, 8);
+      call_while_growing (slice_linear_new (NULL), name);
       return;
     }
-  expect_error (302, "grows");
+  text = g_strdup_printf ("%s: linear arena *grows", (const char *) name);
+  expect_error (302, text);
+  g_free (text);
 }
 
 static void
@@ -1356,7 +1399,7 @@ test_misuse_alignment (void)
       slice_linear_alloc_aligned (linear, 24, 8);
       return;
     }
-  expect_error (300, "alignment 24");
+  expect_error (300, "slice_linear_alloc_aligned: alignment 24");
 }
 
 static void
@@ -1649,7 +1692,13 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/misuse/mark-undone",
                    test_misuse_mark_undone);
   g_test_add_func ("/slice/linear/misuse/mark-reset", test_misuse_mark_reset);
-  g_test_add_func ("/slice/linear/misuse/growing", test_misuse_growing);
+  for (gsize i = 0; i < G_N_ELEMENTS (growing_calls); i++)
+    {
+      char *path = g_strconcat ("/slice/linear/misuse/growing/",
+                                growing_calls[i], NULL);
+      g_test_add_data_func (path, growing_calls[i], test_misuse_growing);
+      g_free (path);
+    }
   g_test_add_func ("/slice/linear/misuse/shrink", test_misuse_shrink);
   g_test_add_func ("/slice/linear/misuse/alignment", test_misuse_alignment);
   g_test_add_func ("/slice/linear/misuse/handle", test_misuse_handle);

@@ -528,6 +528,9 @@ test_stats_empty (void)
         }
 }
 
+MISUSE_CALL (alignment, 300, "slice_stack_alloc_aligned: alignment 8192 is no",
+             slice_stack_alloc_aligned (slice_stack_new (NULL), 8192, 8))
+
 int
 main (int argc, char **argv)
 {
@@ -554,6 +557,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/stack/misuse/plain-block-below",
                    test_misuse_plain_block_below);
   g_test_add_func ("/slice/stack/misuse/plain-large", test_misuse_plain_large);
+  g_test_add_func ("/slice/stack/misuse/alignment", test_misuse_alignment);
   g_test_add_func ("/slice/stack/typed-alignment", test_typed_alignment);
   g_test_add_func ("/slice/stack/stats-empty", test_stats_empty);
   return g_test_run ();

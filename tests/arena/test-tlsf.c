@@ -692,6 +692,9 @@ test_ends_move (void)
   slice_tlsf_destroy (tlsf);
 }
 
+MISUSE_CALL (alignment, 300, "slice_tlsf_alloc_aligned: alignment 24 is no",
+             slice_tlsf_alloc_aligned (slice_tlsf_new (NULL), 24, 8))
+
 int
 main (int argc, char **argv)
 {
@@ -719,6 +722,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/tlsf/misuse/foreign", test_misuse_foreign);
   g_test_add_func ("/slice/tlsf/misuse/interior", test_misuse_interior);
   g_test_add_func ("/slice/tlsf/misuse/overrun", test_misuse_overrun);
+  g_test_add_func ("/slice/tlsf/misuse/alignment", test_misuse_alignment);
   g_test_add_func ("/slice/tlsf/joins", test_joins);
   g_test_add_func ("/slice/tlsf/ends-move", test_ends_move);
   return g_test_run ();

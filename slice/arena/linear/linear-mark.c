@@ -133,7 +133,7 @@ slice_linear_mark (SliceLinear *linear)
   SliceMark mark;
 
   linear_checked (linear);
-  sli_arena_linear_require_still (linear);
+  sli_arena_linear_require_still (linear, "slice_linear_mark");
   bump = &linear->bump;
   mark = (SliceMark){
     .linear = linear,

@@ -276,8 +276,6 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
   bool may_stay;
   int32_t dedicated;
 
-  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  sli_arena_linear_require_still (linear);
   if (object == NULL)
     return sli_arena_linear_add (linear, alignment, new_size);
   may_stay = new_size <= SIZE_MAX / 4
@@ -300,6 +298,8 @@ void *
 slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
                      size_t new_size)
 {
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+  sli_arena_linear_require_still (linear, "slice_linear_resize");
   return sli_arena_linear_resize (
       linear, object, sli_natural_alignment (new_size), old_size, new_size, 0);
 }

@@ -21,10 +21,10 @@ enum
 /* Called before any strlen(), since a string of an ended arena may have no
  * NUL. */
 static void
-string_require (const SliceLinear *linear)
+string_require (const SliceLinear *linear, const char *operation)
 {
   sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
-  sli_arena_linear_require_still (linear);
+  sli_arena_linear_require_still (linear, operation);
 }
 
 static char *
@@ -48,7 +48,7 @@ string_add_copy (SliceLinear *linear, const char *string, size_t length)
 char *
 slice_linear_strdup_slow_v1 (SliceLinear *linear, const char *string)
 {
-  string_require (linear);
+  string_require (linear, "slice_linear_strdup");
   return string != NULL ? string_add_copy (linear, string, strlen (string))
                         : NULL;
 }
@@ -56,7 +56,7 @@ slice_linear_strdup_slow_v1 (SliceLinear *linear, const char *string)
 char *
 slice_linear_strndup (SliceLinear *linear, const char *string, size_t max)
 {
-  string_require (linear);
+  string_require (linear, "slice_linear_strndup");
   return string != NULL
              ? string_add_copy (linear, string, strnlen (string, max))
              : NULL;
@@ -68,7 +68,7 @@ slice_linear_strcat (SliceLinear *linear, char **string, const char *suffix)
   size_t old, more, old_size, size, inside;
   char *longer;
 
-  string_require (linear);
+  string_require (linear, "slice_linear_strcat");
   old = *string != NULL ? strlen (*string) : 0;
   more = strlen (suffix);
   old_size = *string != NULL ? old + 1 : 0;
@@ -101,9 +101,9 @@ string_print_in_place (SliceLinear *linear, size_t space, const char *format,
               : NULL;
 }
 
-char *
-slice_linear_vprintf (SliceLinear *linear, const char *format,
-                      va_list arguments)
+SLICE_ATTR_PRINTF (2, 0) static char *
+string_print (SliceLinear *linear, const char *format, va_list arguments,
+              const char *operation)
 {
   Bump *bump = &linear->bump;
   bool hidden;
@@ -112,7 +112,7 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
   int length;
   char *text;
 
-  string_require (linear);
+  string_require (linear, operation);
   hidden = bump->chain.is_annotated || bump->current == BLOCK_NONE;
   space = hidden ? 0 : (size_t) (bump->block_end - sli_bump_at (bump));
   va_copy (again, arguments);
@@ -128,13 +128,20 @@ slice_linear_vprintf (SliceLinear *linear, const char *format,
 }
 
 char *
+slice_linear_vprintf (SliceLinear *linear, const char *format,
+                      va_list arguments)
+{
+  return string_print (linear, format, arguments, "slice_linear_vprintf");
+}
+
+char *
 slice_linear_printf (SliceLinear *linear, const char *format, ...)
 {
   va_list arguments;
   char *text;
 
   va_start (arguments, format);
-  text = slice_linear_vprintf (linear, format, arguments);
+  text = string_print (linear, format, arguments, "slice_linear_printf");
   va_end (arguments);
   return text;
 }

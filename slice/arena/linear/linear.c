@@ -31,12 +31,13 @@ enum
 };
 
 void
-sli_arena_linear_require_still (const SliceLinear *linear)
+sli_arena_linear_require_still (const SliceLinear *linear,
+                                const char *operation)
 {
   if (linear->is_growing || linear_grows_inline (linear))
     sli_diag_abort (
         ARENA_MISUSE_GROWING,
-        "linear arena %p: used while an object grows in it",
+        "%s: linear arena %p: used while an object grows in it", operation,
         (const void *) linear);
 }
 
@@ -275,7 +276,7 @@ void *
 slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size)
 {
   linear_checked (linear);
-  sli_arena_linear_require_still (linear);
+  sli_arena_linear_require_still (linear, "slice_linear_alloc");
   return linear_add_slow (linear, sli_natural_alignment (size), size);
 }
 
@@ -293,9 +294,12 @@ void *
 slice_linear_alloc_aligned_slow_v1 (SliceLinear *linear, size_t alignment,
                                     size_t size)
 {
+  const char *operation = "slice_linear_alloc_aligned";
+
   linear_checked (linear);
-  sli_arena_linear_require_still (linear);
-  return linear_add_slow (linear, sli_require_alignment (alignment), size);
+  sli_arena_linear_require_still (linear, operation);
+  return linear_add_slow (linear, sli_require_alignment (alignment, operation),
+                          size);
 }
 
 void *

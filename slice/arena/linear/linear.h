@@ -72,8 +72,9 @@ linear_grows (SliceLinear *linear)
   return linear->is_growing;
 }
 
-/* Reports misuse while an object grows. */
-void sli_arena_linear_require_still (const SliceLinear *linear);
+/* Reports misuse of a call while an object grows. */
+void sli_arena_linear_require_still (const SliceLinear *linear,
+                                     const char *operation);
 
 /* Adds an object with an alignment. */
 void *sli_arena_linear_add (SliceLinear *linear, size_t alignment,
@@ -83,7 +84,8 @@ void *sli_arena_linear_add (SliceLinear *linear, size_t alignment,
 void *sli_arena_linear_add_dedicated (SliceLinear *linear, size_t alignment,
                                       size_t size, size_t need);
 
-/* slice_linear_resize() with an alignment.  An object that moves can then grow
+/* slice_linear_resize() with an alignment, once the caller has required that
+ * the arena is one and no object grows.  An object that moves can then grow
  * to `room' bytes, if there is memory for them; room 0: it need not grow. */
 void *sli_arena_linear_resize (SliceLinear *linear, void *object,
                                size_t alignment, size_t old_size,

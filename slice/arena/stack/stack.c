@@ -357,7 +357,7 @@ void *
 slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
 {
   sli_stack_require (stack);
-  alignment = sli_require_alignment (alignment);
+  alignment = sli_require_alignment (alignment, "slice_stack_alloc_aligned");
   if (alignment > stack->pad_max)
     stack->pad_max = alignment;
   return stack_alloc (stack, alignment, size);

@@ -239,7 +239,7 @@ alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
   size_t stride, offset, have;
   TlsfBlock *block;
 
-  sli_require_power_of_two (alignment);
+  sli_require_power_of_two (alignment, "slice_tlsf_alloc_aligned");
   if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
     return slice_tlsf_alloc (tlsf, size);
   if (size_is_absurd (alignment))
