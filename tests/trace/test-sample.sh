@@ -53,7 +53,8 @@ do
     2> "$work/err2")" "125 slice-trace record: --sample: '$size' is not a size \
 in bytes from 1 to 1024M, such as 512K"
 done
-for words in "--sample 1K --timed" "--seed 1" "--sample 1K --seed 0"
+for words in "--sample 1K --timed" "--seed 1" \
+  "--sample 1K --seed 0"
 do
   "$trace" record $words -o "$t" sh -c ": > $work/ran" > "$work/out" \
     2> "$work/err"
@@ -166,6 +167,22 @@ rm -f "$t"*
 "$trace" record -q --sample 8K -o "$t" "$work/sampled" twins
 equal twins "$? $(for file in "$t".*; do shape_of "$file" | grep malloc \
   | cksum; done | sort -u | wc -l)" "0 2"
+# a process without a sample has no trace, and the end says so
+rm -f "$t"*
+"$trace" record --follow --sample 1M --seed 1 -o "$t" "$work/sampled" becomes \
+  > "$work/out" 2> "$work/err"
+equal unsampled-first "$? $(ls "$t"* | sed "s|$t.[0-9]*||" | tr '\n' ' ')$(\
+  grep -c '1 process was not recorded: no block of it was sampled' \
+  "$work/err")" "0 .1 1"
+"$trace" hot --from 1000 "$t".* > "$work/out" 2> "$work/err"
+equal unsampled-time "$? $(grep -c 'no sampled allocations in that time' \
+  "$work/err")" "3 1"
+rm -f "$t"*
+echo old > "$t"
+"$trace" record --follow --sample 1G --seed 1 -o "$t" "$work/sampled" becomes \
+  > "$work/out" 2> "$work/err"
+equal unsampled-all "$? $(ls "$t"* 2> "$work/err2") $(wc -l < "$work/err") \
+$(grep -c 'nothing was recorded: no block was sampled' "$work/err")" "3  1 1"
 malloc=$build/slice/dropin/.libs/libslice-malloc.so
 if [ -e "$malloc" ]; then
   rm -f "$t"

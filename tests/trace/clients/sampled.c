@@ -149,6 +149,8 @@ int
 main (int argc, char **argv)
 {
   const char *how = argc > 1 ? argv[1] : "sites";
+  if (strcmp (how, "becomes") == 0)
+    execl (argv[0], argv[0], "sites", (char *) NULL);
   if (strcmp (how, "threads") == 0)
     threads ();
   else if (strcmp (how, "pauses") == 0)

@@ -193,8 +193,9 @@ totals_add (PackTotals *totals, const TraceSummary *summary,
   unwinds_add (totals, head);
 }
 
-/* Packs the rest of the spool, and what is known only at the end. */
-static void
+/* Packs the rest of the spool, and what is known only at the end.  Returns
+ * true if the trace has events. */
+static bool
 trace_end (Packer *packer, Process *process, bool running)
 {
   sli_chunks_pack (packer, process, true);
@@ -218,6 +219,19 @@ trace_end (Packer *packer, Process *process, bool running)
       packer->failed = true;
     }
   process->writer = NULL;
+  return summary.n_events > 0;
+}
+
+/* Removes the trace of a process that had no sample. */
+static void
+unsampled_remove (Packer *packer, const Process *process)
+{
+  char path[PATH_BYTES];
+  trace_path (packer, process, path);
+  if (sli_file_is_plain (path))
+    unlink (path);
+  packer->totals.n_traces--;
+  packer->totals.n_unsampled++;
 }
 
 void
@@ -228,8 +242,10 @@ sli_process_end (Packer *packer, Process *process, bool running)
   if (process->done)
     return;
   process->done = true;
-  if (writer_open (packer, process))
-    trace_end (packer, process, running);
+  if (writer_open (packer, process)
+      && !trace_end (packer, process, running)
+      && process->head->sample_bytes > 0)
+    unsampled_remove (packer, process);
   munmap (process->map, process->map_bytes);
   free (process->rss);
   spool_path (packer, process, path);

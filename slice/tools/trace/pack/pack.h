@@ -37,6 +37,8 @@ typedef struct
   uint64_t n_unwind_checked, n_unwind_differs;
   uint64_t unwind_position, unwind_pcs[2]; /* of a first difference */
   unsigned n_traces;
+  unsigned n_unsampled;  /* processes without a sample, and so without a
+                          * trace */
   unsigned n_unrecorded; /* processes that had no space for a spool */
   unsigned n_refused;    /* those that could not open or map it, or it could
                           * not be opened here */

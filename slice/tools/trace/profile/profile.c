@@ -207,7 +207,8 @@ sli_profile_some (const char *path, const ProfileOptions *options)
   bool all = options->from_time <= 0
              && (options->to_time <= 0 || isinf (options->to_time));
   if (profile->totals.n_allocs == 0)
-    sli_tool_exit (TOOL_NO_EVENTS, "%s: no allocations in %s", path,
+    sli_tool_exit (TOOL_NO_EVENTS, "%s: no %sallocations in %s", path,
+                   profile->sample_bytes > 0 ? "sampled " : "",
                    all ? "it" : "that time (--from, --to)");
   return profile;
 }

@@ -198,6 +198,7 @@ gaps_say (const PackTotals *totals, const RecordOptions *options)
                   "no space for the spool (SLICE_TRACE_SPOOL_DIR names another "
                   "place)");
   unrecorded_say (totals->n_refused, REFUSED);
+  unrecorded_say (totals->n_unsampled, "no block of it was sampled");
   if (totals->cut)
     sli_tool_say ("cut: a process ended without its exit handlers, or became "
                   "another program%s",
@@ -208,15 +209,14 @@ gaps_say (const PackTotals *totals, const RecordOptions *options)
 }
 
 static int
-exit_code (int status, const PackTotals *totals, const RecordOptions *options)
+exit_code (int status, const PackTotals *totals)
 {
   int code = WIFSIGNALED (status) ? 128 + WTERMSIG (status)
                                   : WEXITSTATUS (status);
   /* a program that did not start was reported already */
   if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
-  if (totals->n_refused == 0 && totals->n_traces > 0
-      && options->sample_bytes > 0)
+  if (totals->n_refused == 0 && totals->n_unsampled > 0)
     sli_tool_say ("nothing was recorded: no block was sampled; a smaller "
                   "--sample takes more");
   else if (totals->n_refused > 0)
@@ -333,7 +333,7 @@ record_run (char **argv, const RecordOptions *options)
       if (!options->silent)
         gaps_say (&totals, options);
     }
-  return exit_code (status, &totals, options);
+  return exit_code (status, &totals);
 }
 
 int
