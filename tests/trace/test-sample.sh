@@ -53,7 +53,7 @@ do
     2> "$work/err2")" "125 slice-trace record: --sample: '$size' is not a size \
 in bytes from 1 to 1024M, such as 512K"
 done
-for words in "--sample 1K --timed" "--seed 1" \
+for words in "--sample 1K --timed" "--sample 1K --plain" "--seed 1" \
   "--sample 1K --seed 0"
 do
   "$trace" record $words -o "$t" sh -c ": > $work/ran" > "$work/out" \

@@ -379,6 +379,9 @@ sli_command_record (int argc, char **argv)
   if (record.sample_bytes > 0 && timed)
     sli_tool_exit (TOOL_USAGE_RUN, "--sample and --timed: calls that are not "
                                    "recorded are not measured");
+  if (record.sample_bytes > 0 && record.plain)
+    sli_tool_exit (TOOL_USAGE_RUN, "--sample and --plain: no call is "
+                                   "measured");
   if (seed > 0 && record.sample_bytes == 0)
     sli_tool_exit (TOOL_USAGE_RUN, "--seed is of --sample");
   if (depth > 0 || free_depth > 0)
