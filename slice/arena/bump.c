@@ -35,10 +35,11 @@ kind_name (ArenaKind kind)
 }
 
 void
-sli_arena_report_handle (const void *handle, ArenaKind want)
+sli_arena_report_handle (const void *handle, ArenaKind want,
+                         const char *operation)
 {
-  sli_untraced_abort (ARENA_MISUSE_HANDLE, handle, "%p is no live %s", handle,
-                      kind_name (want));
+  sli_untraced_abort (ARENA_MISUSE_HANDLE, handle, "%s: %p is no live %s",
+                      operation, handle, kind_name (want));
 }
 
 size_t

@@ -51,14 +51,17 @@ typedef struct
   BlockChain chain;
 } Bump;
 
-_Noreturn void sli_arena_report_handle (const void *handle, ArenaKind want);
+_Noreturn void sli_arena_report_handle (const void *handle, ArenaKind want,
+                                        const char *operation);
 
-/* Reports misuse if the handle is no arena of that kind. */
+/* Reports misuse by the function `operation' if the handle is no arena of that
+ * kind. */
 static inline void
-sli_arena_require (const void *handle, ArenaKind have, ArenaKind want)
+sli_arena_require (const void *handle, ArenaKind have, ArenaKind want,
+                   const char *operation)
 {
   if (UNLIKELY (have != want))
-    sli_arena_report_handle (handle, want);
+    sli_arena_report_handle (handle, want, operation);
 }
 
 /* The bytes of a new arena with these options: the control block, the block

@@ -20,6 +20,7 @@
 #include <string.h>
 #include "base/diag.h"
 #include "arena-private.h"
+#include "linear/linear.h"
 #include "context/owned.h"
 
 static void *
@@ -115,6 +116,7 @@ slice_linear_export (const SliceLinear *linear, const void *object,
   const char *last = (const char *) object + (size > 0 ? size - 1 : 0);
   void *copy;
 
+  linear_checked (linear, "slice_linear_export");
   if (!slice_linear_owns (linear, object) || !slice_linear_owns (linear, last))
     sli_diag_abort (
         ARENA_MISUSE_NOT_IN_ARENA,

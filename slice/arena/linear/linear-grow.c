@@ -21,9 +21,9 @@
 #include "base/diag.h"
 
 static void
-grow_require (const SliceLinear *linear)
+grow_require (const SliceLinear *linear, const char *operation)
 {
-  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR, operation);
 }
 
 /* Under a tool, and while an object of no bytes grows in an arena without a
@@ -148,7 +148,7 @@ slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
   bool is_first;
   size_t inside;
 
-  grow_require (linear);
+  grow_require (linear, "slice_linear_grow");
   bump = &linear->bump;
   is_first = !linear_grows (linear);
   if (is_first)
@@ -178,7 +178,7 @@ slice_linear_shrink (SliceLinear *linear, size_t size)
   Bump *bump;
   size_t have;
 
-  grow_require (linear);
+  grow_require (linear, "slice_linear_shrink");
   bump = &linear->bump;
   have = linear_grows (linear) ? grow_size (linear) : 0;
   if (size > have)
@@ -203,7 +203,7 @@ slice_linear_growing (const SliceLinear *linear, size_t *size)
   bool grows, is_there;
   char *start;
 
-  grow_require (linear);
+  grow_require (linear, "slice_linear_growing");
   bump = &linear->bump;
   grows = linear->is_growing || linear_grows_inline (linear);
   start = sli_bump_at (bump);
@@ -232,7 +232,7 @@ slice_linear_finish_slow_v1 (SliceLinear *linear, size_t *size_out)
   size_t size;
   void *object;
 
-  grow_require (linear);
+  grow_require (linear, "slice_linear_finish");
   bump = &linear->bump;
   size = linear_grows (linear) ? grow_size (linear) : 0;
   if (size_out != NULL)
@@ -260,7 +260,7 @@ slice_linear_abandon (SliceLinear *linear)
 {
   size_t size;
 
-  grow_require (linear);
+  grow_require (linear, "slice_linear_abandon");
   if (!linear_grows (linear))
     return;
   size = grow_size (linear);

@@ -115,7 +115,7 @@ linear_empty (SliceLinear *linear, SliceKeep keep)
 void
 slice_linear_reset (SliceLinear *linear, SliceKeep keep)
 {
-  linear_checked (linear);
+  linear_checked (linear, "slice_linear_reset");
   sli_arena_linear_run_cleanups (linear, NULL);
   if (linear_grows (linear))
     slice_linear_abandon (linear);
@@ -132,7 +132,7 @@ slice_linear_mark (SliceLinear *linear)
   const Bump *bump;
   SliceMark mark;
 
-  linear_checked (linear);
+  linear_checked (linear, "slice_linear_mark");
   sli_arena_linear_require_still (linear, "slice_linear_mark");
   bump = &linear->bump;
   mark = (SliceMark){
@@ -229,7 +229,7 @@ linear_return_to (SliceLinear *linear, const SliceMark *mark)
 void
 slice_linear_rollback (SliceLinear *linear, SliceMark mark)
 {
-  linear_checked (linear);
+  linear_checked (linear, "slice_linear_rollback");
   if (mark.linear != linear)
     sli_diag_abort (ARENA_MISUSE_FOREIGN_MARK,
                     "slice_linear_rollback: linear arena %p: rollback to a "
@@ -273,7 +273,7 @@ slice_linear_trim (SliceLinear *linear)
   BlockChain *chain = &linear->bump.chain;
   size_t before;
 
-  linear_checked (linear);
+  linear_checked (linear, "slice_linear_trim");
   before = chain->held_bytes + chain->beside_bytes;
   if (linear_is_fresh (linear))
     {

@@ -98,7 +98,7 @@ linear_free_dedicated (SliceLinear *linear, char *object, size_t size)
 bool
 slice_linear_free_last (SliceLinear *linear, void *object, size_t size)
 {
-  linear_checked (linear);
+  linear_checked (linear, "slice_linear_free_last");
   if (object == NULL || linear_grows (linear))
     return false;
   if (!linear_is_last (linear, object, size))
@@ -298,7 +298,7 @@ void *
 slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
                      size_t new_size)
 {
-  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+  linear_checked (linear, "slice_linear_resize");
   sli_arena_linear_require_still (linear, "slice_linear_resize");
   return sli_arena_linear_resize (
       linear, object, sli_natural_alignment (new_size), old_size, new_size, 0);

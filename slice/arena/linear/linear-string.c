@@ -23,7 +23,7 @@ enum
 static void
 string_require (const SliceLinear *linear, const char *operation)
 {
-  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR, operation);
   sli_arena_linear_require_still (linear, operation);
 }
 

@@ -153,7 +153,7 @@ void
 slice_linear_destroy (SliceLinear *linear)
 {
   if (linear != NULL)
-    linear_checked (linear)->bump.end (linear);
+    linear_checked (linear, "slice_linear_destroy")->bump.end (linear);
 }
 
 /* --- adding -------------------------------------------------------------- */
@@ -275,7 +275,7 @@ linear_add_slow (SliceLinear *linear, size_t alignment, size_t size)
 void *
 slice_linear_alloc_slow_v1 (SliceLinear *linear, size_t size)
 {
-  linear_checked (linear);
+  linear_checked (linear, "slice_linear_alloc");
   sli_arena_linear_require_still (linear, "slice_linear_alloc");
   return linear_add_slow (linear, sli_natural_alignment (size), size);
 }
@@ -296,7 +296,7 @@ slice_linear_alloc_aligned_slow_v1 (SliceLinear *linear, size_t alignment,
 {
   const char *operation = "slice_linear_alloc_aligned";
 
-  linear_checked (linear);
+  linear_checked (linear, operation);
   sli_arena_linear_require_still (linear, operation);
   return linear_add_slow (linear, sli_require_alignment (alignment, operation),
                           size);
@@ -318,14 +318,14 @@ slice_linear_alloc_aligned_n (SliceLinear *linear, size_t alignment, size_t n,
 void
 slice_linear_get_stats (const SliceLinear *linear, SliceArenaStats *stats)
 {
-  linear_checked (linear);
+  linear_checked (linear, "slice_linear_get_stats");
   sli_bump_stats (&linear->bump, CONTROL_BYTES, stats);
 }
 
 bool
 slice_linear_owns (const SliceLinear *linear, const void *address)
 {
-  const Bump *bump = &linear_checked (linear)->bump;
+  const Bump *bump = &linear_checked (linear, "slice_linear_owns")->bump;
   int32_t index = sli_chain_find (&bump->chain, address);
 
   if (index == BLOCK_NONE)

@@ -44,9 +44,9 @@ struct SliceLinear
 };
 
 static inline SliceLinear *
-linear_checked (const SliceLinear *linear)
+linear_checked (const SliceLinear *linear, const char *operation)
 {
-  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR);
+  sli_arena_require (linear, linear->bump.kind, ARENA_LINEAR, operation);
   return (SliceLinear *) (uintptr_t) linear;
 }
 

@@ -40,13 +40,13 @@ sli_pool_locked_fini (SlicePool *shown)
 }
 
 SlicePool *
-sli_pool_acquire (const SlicePool *shown)
+sli_pool_acquire (const SlicePool *shown, const char *operation)
 {
   LockedPool *shell;
 
   if (!sli_pool_is_locked (shown))
     {
-      sli_pool_require (shown);
+      sli_pool_require (shown, operation);
       return (SlicePool *) (uintptr_t) shown;
     }
   shell = shell_of (shown);
@@ -64,7 +64,8 @@ sli_pool_release (const SlicePool *shown)
 void *
 sli_pool_locked_alloc (SlicePool *shown)
 {
-  void *object = slice_pool_alloc (sli_pool_acquire (shown));
+  SlicePool *pool = sli_pool_acquire (shown, "slice_pool_alloc");
+  void *object = slice_pool_alloc (pool);
 
   sli_pool_release (shown);
   return object;
@@ -73,6 +74,6 @@ sli_pool_locked_alloc (SlicePool *shown)
 void
 sli_pool_locked_free (SlicePool *shown, void *object)
 {
-  slice_pool_free (sli_pool_acquire (shown), object);
+  slice_pool_free (sli_pool_acquire (shown, "slice_pool_free"), object);
   sli_pool_release (shown);
 }

@@ -30,9 +30,9 @@ enum
 };
 
 void
-sli_pool_require (const SlicePool *pool)
+sli_pool_require (const SlicePool *pool, const char *operation)
 {
-  sli_arena_require (pool, pool->kind, ARENA_POOL);
+  sli_arena_require (pool, pool->kind, ARENA_POOL, operation);
 }
 
 static size_t
@@ -260,7 +260,7 @@ slice_pool_destroy (SlicePool *pool)
       shell->end (shell);
       return;
     }
-  sli_pool_require (pool);
+  sli_pool_require (pool, "slice_pool_destroy");
   pool->end (pool);
 }
 
@@ -323,7 +323,7 @@ slice_pool_alloc_slow_v1 (SlicePool *pool)
     return sli_pool_cut_one (pool);
   if (sli_pool_is_locked (pool))
     return sli_pool_locked_alloc (pool);
-  sli_pool_require (pool);
+  sli_pool_require (pool, "slice_pool_alloc");
   if (pool->is_tracked)
     return sli_pool_track_alloc (pool);
   return sli_pool_plain_alloc (pool);
@@ -337,7 +337,7 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
       sli_pool_locked_free (pool, object);
       return;
     }
-  sli_pool_require (pool);
+  sli_pool_require (pool, "slice_pool_free");
   if (object == NULL)
     return;
   if (pool->is_tracked)
@@ -349,7 +349,7 @@ slice_pool_free_slow_v1 (SlicePool *pool, void *object)
 void
 slice_pool_free_bulk (SlicePool *shown, size_t n, void *const *objects)
 {
-  SlicePool *pool = sli_pool_acquire (shown);
+  SlicePool *pool = sli_pool_acquire (shown, "slice_pool_free_bulk");
 
   for (size_t i = 0; i < n; i++)
     slice_pool_free (pool, objects[i]);
@@ -447,7 +447,8 @@ pool_reserve (SlicePool *pool, size_t n)
 bool
 slice_pool_reserve (SlicePool *shown, size_t n)
 {
-  bool is_reserved = pool_reserve (sli_pool_acquire (shown), n);
+  SlicePool *pool = sli_pool_acquire (shown, "slice_pool_reserve");
+  bool is_reserved = pool_reserve (pool, n);
 
   sli_pool_release (shown);
   return is_reserved;
@@ -493,7 +494,7 @@ pool_reset (SlicePool *pool, SliceKeep keep)
 void
 slice_pool_reset (SlicePool *shown, SliceKeep keep)
 {
-  pool_reset (sli_pool_acquire (shown), keep);
+  pool_reset (sli_pool_acquire (shown, "slice_pool_reset"), keep);
   sli_pool_release (shown);
 }
 
@@ -534,7 +535,7 @@ pool_trim (SlicePool *pool)
 size_t
 slice_pool_trim (SlicePool *shown)
 {
-  size_t bytes = pool_trim (sli_pool_acquire (shown));
+  size_t bytes = pool_trim (sli_pool_acquire (shown, "slice_pool_trim"));
 
   sli_pool_release (shown);
   return bytes;
@@ -543,7 +544,7 @@ slice_pool_trim (SlicePool *shown)
 size_t
 slice_pool_n_live (const SlicePool *shown)
 {
-  size_t n = pool_n_live (sli_pool_acquire (shown));
+  size_t n = pool_n_live (sli_pool_acquire (shown, "slice_pool_n_live"));
 
   sli_pool_release (shown);
   return n;
@@ -552,7 +553,8 @@ slice_pool_n_live (const SlicePool *shown)
 size_t
 slice_pool_chunk_bytes (const SlicePool *shown)
 {
-  size_t bytes = sli_pool_acquire (shown)->chunk_bytes;
+  const SlicePool *pool = sli_pool_acquire (shown, "slice_pool_chunk_bytes");
+  size_t bytes = pool->chunk_bytes;
 
   sli_pool_release (shown);
   return bytes;
@@ -584,7 +586,7 @@ pool_wasted (const SlicePool *pool)
 void
 slice_pool_get_stats (const SlicePool *shown, SliceArenaStats *stats)
 {
-  const SlicePool *pool = sli_pool_acquire (shown);
+  const SlicePool *pool = sli_pool_acquire (shown, "slice_pool_get_stats");
   size_t control = CONTROL_BYTES + sli_pool_track_bytes (pool)
                    + sli_pool_plain_bytes (pool);
 

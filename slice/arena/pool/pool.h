@@ -114,8 +114,8 @@ typedef struct
   ArenaLock lock;
 } LockedPool;
 
-/* Reports misuse of a handle that is no pool. */
-void sli_pool_require (const SlicePool *pool);
+/* Reports misuse by `operation' of a handle that is no pool. */
+void sli_pool_require (const SlicePool *pool, const char *operation);
 
 /* Report an address that is in no chunk of this pool, and one inside a
  * chunk. */
@@ -147,7 +147,7 @@ sli_pool_is_locked (const SlicePool *shown)
 
 /* Find the pool of a handle and take its lock, if it has one; release the
  * lock.  Both report misuse. */
-SlicePool *sli_pool_acquire (const SlicePool *shown);
+SlicePool *sli_pool_acquire (const SlicePool *shown, const char *operation);
 void sli_pool_release (const SlicePool *shown);
 
 /* Makes a shell in front of a pool that was made in the same memory. */

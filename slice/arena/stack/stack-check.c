@@ -165,7 +165,7 @@ sli_stack_report (const SliceStack *stack, const char *object)
 void
 slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
 {
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_release");
   if (!stack_could_hold (stack, object))
     sli_diag_abort (
         ARENA_MISUSE_FOREIGN,

@@ -199,7 +199,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   char *top, *moved;
   bool is_here;
 
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_resize");
   if (object == NULL)
     return slice_stack_alloc (stack, new_size);
   sli_stack_leave_empty (stack);

@@ -111,7 +111,7 @@ slice_stack_destroy (SliceStack *stack)
 {
   if (stack == NULL)
     return;
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_destroy");
   stack->bump.end (stack);
 }
 
@@ -349,14 +349,14 @@ stack_alloc (SliceStack *stack, size_t alignment, size_t size)
 void *
 slice_stack_alloc_slow_v1 (SliceStack *stack, size_t size)
 {
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_alloc");
   return stack_alloc (stack, sli_natural_alignment (size), size);
 }
 
 void *
 slice_stack_alloc_aligned (SliceStack *stack, size_t alignment, size_t size)
 {
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_alloc_aligned");
   alignment = sli_require_alignment (alignment, "slice_stack_alloc_aligned");
   if (alignment > stack->pad_max)
     stack->pad_max = alignment;
@@ -440,7 +440,7 @@ stack_release (SliceStack *stack, char *object)
 void
 slice_stack_release_slow_v1 (SliceStack *stack, void *object)
 {
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_release");
   if (object == NULL)
     return;
   if (stack->is_checked)
@@ -456,7 +456,7 @@ slice_stack_release_slow_v1 (SliceStack *stack, void *object)
 void
 slice_stack_reset (SliceStack *stack, SliceKeep keep)
 {
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_reset");
   if (stack->bump.chain.is_traced)
     sli_traced_cut_all (&stack->bump);
   sli_chain_reset (&stack->bump.chain, keep);
@@ -468,7 +468,7 @@ slice_stack_trim (SliceStack *stack)
 {
   size_t bytes;
 
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_trim");
   bytes = sli_chain_trim (&stack->bump.chain, 0);
   return bytes + sli_chain_trim_table (&stack->bump.chain);
 }
@@ -481,7 +481,7 @@ slice_stack_is_empty (const SliceStack *stack)
   const BlockHead *bottom;
   const char *first;
 
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_is_empty");
   chain = &stack->bump.chain;
   if (!stack_block_is_empty (stack))
     return false;
@@ -504,7 +504,7 @@ slice_stack_get_stats (const SliceStack *stack, SliceArenaStats *stats)
   const BlockChain *chain;
   size_t n_heads;
 
-  sli_stack_require (stack);
+  sli_stack_require (stack, "slice_stack_get_stats");
   chain = &stack->bump.chain;
   n_heads = chain->n_used + (chain->embedded != NULL);
   sli_bump_stats (&stack->bump, CONTROL_BYTES, stats);

@@ -64,9 +64,9 @@ sli_stack_head_bytes (const SliceStack *stack)
 /* --- stack.c ------------------------------------------------------------- */
 
 static inline void
-sli_stack_require (const SliceStack *stack)
+sli_stack_require (const SliceStack *stack, const char *operation)
 {
-  sli_arena_require (stack, stack->bump.kind, ARENA_STACK);
+  sli_arena_require (stack, stack->bump.kind, ARENA_STACK, operation);
 }
 
 /* Returns true if the address is in the block. */

@@ -159,7 +159,8 @@ tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
 bool
 slice_tlsf_add_region (SliceTlsf *tlsf, void *buffer, size_t bytes)
 {
-  bool is_added = tlsf_add_region (sli_tlsf_acquire (tlsf), buffer, bytes);
+  SliceTlsf *inner = sli_tlsf_acquire (tlsf, "slice_tlsf_add_region");
+  bool is_added = tlsf_add_region (inner, buffer, bytes);
 
   sli_tlsf_release (tlsf);
   return is_added;

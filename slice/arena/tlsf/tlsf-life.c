@@ -204,7 +204,7 @@ slice_tlsf_destroy (SliceTlsf *tlsf)
       shell->end (shell);
       return;
     }
-  sli_tlsf_require (tlsf);
+  sli_tlsf_require (tlsf, "slice_tlsf_destroy");
   tlsf->end (tlsf);
 }
 
@@ -237,6 +237,6 @@ tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
 void
 slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
 {
-  tlsf_reset (sli_tlsf_acquire (tlsf), keep);
+  tlsf_reset (sli_tlsf_acquire (tlsf, "slice_tlsf_reset"), keep);
   sli_tlsf_release (tlsf);
 }

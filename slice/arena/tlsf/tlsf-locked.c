@@ -39,13 +39,13 @@ sli_tlsf_locked_fini (SliceTlsf *shown)
 }
 
 SliceTlsf *
-sli_tlsf_acquire (const SliceTlsf *shown)
+sli_tlsf_acquire (const SliceTlsf *shown, const char *operation)
 {
   LockedTlsf *shell;
 
   if (!sli_tlsf_is_locked (shown))
     {
-      sli_tlsf_require (shown);
+      sli_tlsf_require (shown, operation);
       return (SliceTlsf *) (uintptr_t) shown;
     }
   shell = shell_of (shown);
@@ -63,7 +63,8 @@ sli_tlsf_release (const SliceTlsf *shown)
 void *
 sli_tlsf_locked_alloc (SliceTlsf *shown, size_t size)
 {
-  void *object = slice_tlsf_alloc (sli_tlsf_acquire (shown), size);
+  SliceTlsf *tlsf = sli_tlsf_acquire (shown, "slice_tlsf_alloc");
+  void *object = slice_tlsf_alloc (tlsf, size);
 
   sli_tlsf_release (shown);
   return object;
@@ -72,6 +73,6 @@ sli_tlsf_locked_alloc (SliceTlsf *shown, size_t size)
 void
 sli_tlsf_locked_free (SliceTlsf *shown, void *object)
 {
-  slice_tlsf_free (sli_tlsf_acquire (shown), object);
+  slice_tlsf_free (sli_tlsf_acquire (shown, "slice_tlsf_free"), object);
   sli_tlsf_release (shown);
 }

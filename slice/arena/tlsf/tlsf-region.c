@@ -218,7 +218,7 @@ tlsf_trim (SliceTlsf *tlsf)
 size_t
 slice_tlsf_trim (SliceTlsf *tlsf)
 {
-  size_t bytes = tlsf_trim (sli_tlsf_acquire (tlsf));
+  size_t bytes = tlsf_trim (sli_tlsf_acquire (tlsf, "slice_tlsf_trim"));
 
   sli_tlsf_release (tlsf);
   return bytes;

@@ -176,7 +176,8 @@ slice_tlsf_walk (const SliceTlsf *tlsf,
                                 void *data),
                  void *data)
 {
-  bool is_whole = tlsf_walk (sli_tlsf_acquire (tlsf), visit, data);
+  SliceTlsf *inner = sli_tlsf_acquire (tlsf, "slice_tlsf_walk");
+  bool is_whole = tlsf_walk (inner, visit, data);
 
   sli_tlsf_release (tlsf);
   return is_whole;
@@ -251,7 +252,7 @@ tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 void
 slice_tlsf_get_stats (const SliceTlsf *tlsf, SliceTlsfStats *stats)
 {
-  tlsf_get_stats (sli_tlsf_acquire (tlsf), stats);
+  tlsf_get_stats (sli_tlsf_acquire (tlsf, "slice_tlsf_get_stats"), stats);
   sli_tlsf_release (tlsf);
 }
 
@@ -367,7 +368,8 @@ tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
 bool
 slice_tlsf_is_valid (const SliceTlsf *tlsf, const char **why)
 {
-  bool is_valid = tlsf_is_valid (sli_tlsf_acquire (tlsf), why);
+  const SliceTlsf *inner = sli_tlsf_acquire (tlsf, "slice_tlsf_is_valid");
+  bool is_valid = tlsf_is_valid (inner, why);
 
   sli_tlsf_release (tlsf);
   return is_valid;

@@ -166,7 +166,7 @@ alloc_any (SliceTlsf *tlsf, size_t size)
 
   if (UNLIKELY (sli_tlsf_is_locked (tlsf)))
     return sli_tlsf_locked_alloc (tlsf, size);
-  sli_tlsf_require (tlsf);
+  sli_tlsf_require (tlsf, "slice_tlsf_alloc");
   if (size_is_absurd (size))
     {
       errno = ENOMEM;
@@ -270,7 +270,8 @@ alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 void *
 slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
 {
-  void *object = alloc_aligned (sli_tlsf_acquire (tlsf), alignment, size);
+  SliceTlsf *inner = sli_tlsf_acquire (tlsf, "slice_tlsf_alloc_aligned");
+  void *object = alloc_aligned (inner, alignment, size);
 
   sli_tlsf_release (tlsf);
   return object;
@@ -315,7 +316,7 @@ tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
   Region region;
   TlsfBlock *block;
 
-  sli_tlsf_require (tlsf);
+  sli_tlsf_require (tlsf, "slice_tlsf_free");
   if (tlsf->is_checked && !sli_tlsf_region_of (tlsf, object, &region))
     sli_tlsf_report_object (tlsf, object);
   block = tlsf_block_require (tlsf, object, tlsf->front_bytes);
@@ -454,7 +455,7 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
 size_t
 slice_tlsf_object_bytes_v1 (const SliceTlsf *shown, const void *object)
 {
-  const SliceTlsf *tlsf = sli_tlsf_acquire (shown);
+  const SliceTlsf *tlsf = sli_tlsf_acquire (shown, "slice_tlsf_object_bytes");
   size_t bytes = tlsf_block_usable (tlsf, tlsf_block_asked (tlsf, object));
 
   sli_tlsf_release (shown);
@@ -567,7 +568,8 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
 
   if (object == NULL)
     return slice_tlsf_alloc (tlsf, size);
-  resized = object_resize (sli_tlsf_acquire (tlsf), object, size);
+  resized = object_resize (sli_tlsf_acquire (tlsf, "slice_tlsf_resize"),
+                           object, size);
   sli_tlsf_release (tlsf);
   return resized;
 }

@@ -545,7 +545,7 @@ sli_tlsf_is_locked (const SliceTlsf *shown)
 
 /* Find the heap of a handle and take its lock, if it has one; release the
  * lock.  Both report misuse. */
-SliceTlsf *sli_tlsf_acquire (const SliceTlsf *shown);
+SliceTlsf *sli_tlsf_acquire (const SliceTlsf *shown, const char *operation);
 void sli_tlsf_release (const SliceTlsf *shown);
 
 /* Makes a shell in front of a heap that was made in the same memory. */
@@ -584,9 +584,9 @@ _Noreturn void sli_tlsf_report_overrun (const SliceTlsf *tlsf,
                                         const TlsfBlock *block);
 
 static inline void
-sli_tlsf_require (const SliceTlsf *tlsf)
+sli_tlsf_require (const SliceTlsf *tlsf, const char *operation)
 {
-  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF);
+  sli_arena_require (tlsf, tlsf->kind, ARENA_TLSF, operation);
 }
 
 #endif
