@@ -146,6 +146,7 @@ noinst_LTLIBRARIES += \
 	%D%/checking/checking-exit.c \
 	%D%/checking/checking-mallocs.c \
 	%D%/checking/checking-report.c \
+	%D%/checking/checking-retired.c \
 	%D%/checking/checking-state.h \
 	%D%/checking/checking-tool.c \
 	%D%/checking/checking.c \

@@ -103,6 +103,7 @@ alloc_tests = \
 	%D%/alloc/test-fork \
 	%D%/checking/test-checking \
 	%D%/checking/test-misuse \
+	%D%/checking/test-retired \
 	%D%/alloc/test-oom \
 	%D%/alloc/test-threads \
 	%D%/checking/test-tool-mode \
@@ -112,6 +113,7 @@ alloc_tests = \
 %C%_alloc_test_fork_LDADD = $(observe_test_libs)
 %C%_checking_test_checking_LDADD = $(observe_test_libs)
 %C%_checking_test_misuse_LDADD = $(observe_test_libs)
+%C%_checking_test_retired_LDADD = $(slice_test_libs)
 %C%_alloc_test_oom_LDADD = $(observe_test_libs)
 %C%_alloc_test_threads_LDADD = $(observe_test_libs)
 %C%_checking_test_tool_mode_LDADD = $(observe_test_libs)

@@ -1,7 +1,7 @@
 /* checking-exit.c - the check of every block and free chunk at exit
  *
  * Layer: checking.  Below: slab, for all chunks.  Takes the page lock for the
- * walk, and reports after it.  Design: chapter 6.
+ * walks, and reports after them.  Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -52,6 +52,34 @@ check_slab (void *run, unsigned class_index, void *data)
     }
 }
 
+/* A chunk whose slab is no more. */
+typedef struct
+{
+  char *chunk;
+  size_t chunk_bytes;
+} DamagedRetired;
+
+static void
+check_free_memory (char *start, size_t bytes, void *data)
+{
+  DamagedRetired *damaged = data;
+
+  if (damaged->chunk == NULL)
+    damaged->chunk
+        = sli_checking_find_retired (start, bytes, &damaged->chunk_bytes);
+}
+
+static void
+check_all_retired (void)
+{
+  DamagedRetired damaged = { 0 };
+
+  sli_slab_each_free (check_free_memory, &damaged);
+  if (damaged.chunk != NULL)
+    sli_checking_report_free_bytes (damaged.chunk, damaged.chunk_bytes,
+                                    DIAG_SIZE_UNKNOWN, "exit");
+}
+
 void
 sli_checking_check_all (void)
 {
@@ -65,6 +93,7 @@ sli_checking_check_all (void)
   sli_slab_each (check_slab, &damaged);
   if (damaged.chunk == NULL)
     {
+      check_all_retired ();
       sli_checking_check_mallocs ("exit");
       return;
     }

@@ -24,6 +24,8 @@ enum
 {
   TAG_NEW = 0, /* never allocated since the slab was made */
   TAG_FREE = 1,
+  TAG_FREE_REST = 2, /* of the other 16 bytes of a free chunk whose slab is
+                        no more (checking-retired.c) */
   TAG_LIVE = 16, /* plus the requested size */
   TAG_HEAP = 1 << 14,   /* added to it: slice_heap_free() frees the block */
   TAG_ALIGNED = 1 << 15 /* slice_free_aligned() frees the block, and
@@ -158,6 +160,16 @@ _Noreturn void sli_checking_report_chunk (const ChunkRef *ref, size_t size,
 /* Ends the program if a write went past the end of a live block of
  * malloc's. */
 void sli_checking_check_mallocs (const char *operation);
+
+/* --- checking-retired.c --- */
+
+/* hardened and debug: from now on the free chunks of slabs are checked when
+ * their run is freed, and when that memory is used again. */
+void sli_checking_watch_retired (void);
+/* The first such chunk in free memory that was written to, and its bytes; NULL:
+ * there is none. */
+char *sli_checking_find_retired (char *start, size_t bytes,
+                                 size_t *chunk_bytes);
 
 /* --- checking.c --- */
 

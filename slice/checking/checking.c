@@ -53,6 +53,7 @@ sli_checking_begin (const CheckingFallback *fallback)
       = sli_checking.mode == CHECKING_DEBUG ? BYTE_FREED : 0;
   if (sli_checking.mode >= CHECKING_HARDENED)
     sli_os_random (&sli_checking.key, sizeof sli_checking.key);
+  sli_checking_watch_retired ();
   return sli_checking.mode;
 }
 

@@ -26,8 +26,22 @@ region_each_run (Region *region, PageVisit visit, void *data)
       visit (region_granule (region, granule), region->records[granule], data);
 }
 
-void
-sli_page_each_run (PageVisit visit, void *data)
+static void
+region_each_free (Region *region, PageFreeVisit visit, void *data)
+{
+  GranuleSet free = granuleset_minus (&region->free, &region->zeroed);
+  unsigned first, n;
+
+  while (granuleset_first_stretch (&free, &first, &n))
+    {
+      granuleset_remove (&free, first, n);
+      visit (region_granule (region, first), n * sli_page.granule_bytes, data);
+    }
+}
+
+/* Calls one of two visits, and not the one that is NULL. */
+static void
+each_region (PageVisit visit, PageFreeVisit visit_free, void *data)
 {
   sli_lock (&sli_page.lock);
   if (sli_page.source != NULL)
@@ -36,9 +50,24 @@ sli_page_each_run (PageVisit visit, void *data)
         Extent *extent = LINK_OWNER (link, Extent, link);
 
         for (unsigned i = 0; i < extent->n_initialised; i++)
-          region_each_run (extent_region (extent, i), visit, data);
+          if (visit != NULL)
+            region_each_run (extent_region (extent, i), visit, data);
+          else
+            region_each_free (extent_region (extent, i), visit_free, data);
       }
   sli_unlock (&sli_page.lock);
+}
+
+void
+sli_page_each_run (PageVisit visit, void *data)
+{
+  each_region (visit, NULL, data);
+}
+
+void
+sli_page_each_free (PageFreeVisit visit, void *data)
+{
+  each_region (NULL, visit, data);
 }
 
 /* --- invariants ---------------------------------------------------------- */

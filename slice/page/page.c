@@ -22,6 +22,8 @@
 #include "port/compiler.h"
 #include "port/os.h"
 
+#include <string.h>
+
 /* In a heap of this size, the unused part of the last huge page is at most one
  * sixty-fourth. */
 #define HUGE_AFTER_BYTES MIB (128)
@@ -97,6 +99,25 @@ sli_page_lock (void)
 
 /* --- runs ---------------------------------------------------------------- */
 
+static PageTaken taken_watch; /* NULL: nothing looks at memory taken */
+
+COLD void
+sli_page_watch_taken (PageTaken watch)
+{
+  taken_watch = watch;
+}
+
+/* Clears the tags of those of n granules that were purged. */
+static COLD void
+region_clear_purged_tags (Region *region, unsigned first, unsigned n)
+{
+  size_t bytes = sli_page.granule_bytes >> (TAG_GRAIN_SHIFT - 1);
+
+  for (unsigned i = first; i < first + n; i++)
+    if (granuleset_has_all (&region->zeroed, i, 1))
+      memset (region_tag_of (region_granule (region, i)), 0, bytes);
+}
+
 /* Adds n free granules, from `next' on, to the run that begins at `first'. */
 static ALWAYS_INLINE void
 region_alloc_granules (Region *region, unsigned first, unsigned next,
@@ -104,6 +125,8 @@ region_alloc_granules (Region *region, unsigned first, unsigned next,
 {
   assert_held (&sli_page.lock);
   assert_here (region->n_free >= n);
+  if (UNLIKELY (taken_watch != NULL) && sli_page.has_tags)
+    region_clear_purged_tags (region, next, n);
   sli_page.counts.held_bytes
       += granuleset_count_in (&region->zeroed, next, n)
          * sli_page.granule_bytes;
@@ -206,6 +229,8 @@ sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero)
         sli_region_advise_huge (region, true);
     }
   while (run == NULL && sli_extent_new (n_granules));
+  if (UNLIKELY (taken_watch != NULL) && run != NULL)
+    taken_watch (run, n_granules * sli_page.granule_bytes);
   return run;
 }
 
@@ -298,6 +323,9 @@ sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted)
     }
   assert_slow (sli_region_is_valid (region));
   sli_unlock (&sli_page.lock);
+  if (UNLIKELY (taken_watch != NULL) && done && n_wanted > n_granules)
+    taken_watch ((char *) run + n_granules * sli_page.granule_bytes,
+                 (n_wanted - n_granules) * sli_page.granule_bytes);
   return done;
 }
 

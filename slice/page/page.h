@@ -57,6 +57,13 @@ bool sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec);
  * in use; the run is unchanged then.  Added granules have any contents. */
 bool sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted);
 
+/* Sets a function that sees the memory of each run, and of each that grows,
+ * before its user does: `bytes' from `start' on.  Tags are 0 there where the
+ * memory was purged, else as the last user left them.  Once, before the first
+ * run; the caller of the function holds no lock of rank 20 or less. */
+typedef void (*PageTaken) (char *start, size_t bytes);
+void sli_page_watch_taken (PageTaken watch);
+
 /* The run of a record. */
 void *sli_page_run_of_record (const void *record);
 
@@ -70,6 +77,11 @@ size_t sli_page_trim_granules (uint64_t max_age_msec, unsigned max_regions);
 /* Calls `visit` for every run in use, under the page lock. */
 typedef void (*PageVisit) (void *run, void *record, void *data);
 void sli_page_each_run (PageVisit visit, void *data);
+
+/* Calls `visit` for all memory that is free and was not purged, under the page
+ * lock. */
+typedef void (*PageFreeVisit) (char *start, size_t bytes, void *data);
+void sli_page_each_free (PageFreeVisit visit, void *data);
 
 /* The id of an invariant of design chapter 10 (P1 to P6) that does not hold,
  * and where; NULL if all do.  Takes the lock. */

@@ -53,6 +53,25 @@ slab_retire (SlabClass *class, Slab *slab, char *run)
   class->n_freed++;
 }
 
+static SlabRetired retired_watch; /* NULL: nothing looks at retired slabs */
+
+COLD void
+sli_slab_watch (SlabRetired retired, MemoryTaken taken)
+{
+  retired_watch = retired;
+  sli_page_watch_taken (taken);
+}
+
+/* Shows a retired slab to the watch.  Its header stays as it was until the run
+ * is freed. */
+static COLD void
+slab_show_retired (const Slab *slab, char *run, unsigned class_index)
+{
+  retired_watch (&(RetiredSlab){ .first = run + slab->first_offset,
+                                 .n_carved = LOAD (&slab->n_carved),
+                                 .class_index = class_index });
+}
+
 /* Frees the run of a retired slab.  If the system fails to remove the guard,
  * the run is never used again, because its next user could not write there. */
 static void
@@ -154,9 +173,13 @@ word_free (const ChunkRef *ref, unsigned word, uint64_t bits,
         {
           is_guarded = slab->is_guarded;
           if (word_free_locked (ref, word, bits, &ok))
-            run_return (ref->run, class_index, is_guarded,
-                        max_size (needed_msec,
-                                  slab_needed_msec (slab, now_msec)));
+            {
+              if (UNLIKELY (retired_watch != NULL))
+                slab_show_retired (slab, ref->run, class_index);
+              run_return (ref->run, class_index, is_guarded,
+                          max_size (needed_msec,
+                                    slab_needed_msec (slab, now_msec)));
+            }
           return ok;
         }
     }

@@ -288,3 +288,9 @@ sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info)
   sli_unlock (sli_page_lock ());
   return n_chunks;
 }
+
+void
+sli_slab_each_free (FreeVisit visit, void *data)
+{
+  sli_page_each_free (visit, data);
+}

@@ -38,6 +38,28 @@ void sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
 void sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
                         uint64_t needed_msec, const char *operation);
 
+/* The chunks of a slab that is about to go back to the page layer.  All that
+ * were ever allocated are free; the caller holds no lock of rank 30 or less. */
+typedef struct
+{
+  char *first;        /* chunk 0 */
+  unsigned n_carved;
+  unsigned class_index;
+} RetiredSlab;
+
+/* Sets a function that sees each such slab while its chunks are still as they
+ * were freed, and one that sees memory before it becomes a slab or anything
+ * else: `bytes' from `start' on.  The tags there are 0 where the memory was
+ * purged, else as the last user left them.  Once, before the first slab. */
+typedef void (*SlabRetired) (const RetiredSlab *slab);
+typedef void (*MemoryTaken) (char *start, size_t bytes);
+void sli_slab_watch (SlabRetired retired, MemoryTaken taken);
+
+/* Calls `visit' for all memory that is free and was not purged, under the page
+ * lock. */
+typedef void (*FreeVisit) (char *start, size_t bytes, void *data);
+void sli_slab_each_free (FreeVisit visit, void *data);
+
 /* Purges pages that have been free for max_age_msec: at most max_regions idle
  * regions, or free granules of as many others.  Returns the bytes purged.  The
  * caller holds no lock. */

@@ -332,6 +332,77 @@ test_each_run (void)
   g_assert_cmpuint (n, ==, 500);
 }
 
+static void
+add_bytes (char *start, size_t bytes, void *data)
+{
+  g_assert_cmpuint ((uintptr_t) start % sli_page_granule_bytes (), ==, 0);
+  *(size_t *) data += bytes;
+}
+
+static size_t
+free_bytes (void)
+{
+  size_t bytes = 0;
+
+  sli_page_each_free (add_bytes, &bytes);
+  return bytes;
+}
+
+/* Visits what is free and was not purged. */
+static void
+test_each_free (void)
+{
+  size_t before;
+  void *record, *run;
+  bool is_zero;
+
+  begin_plain ();
+  before = free_bytes ();
+  sli_page_alloc_run (1, &record, &is_zero);
+  run = sli_page_alloc_run (3, &record, &is_zero);
+  g_assert_cmpuint (free_bytes (), ==, before);
+  sli_page_free_run (run, 3, 0);
+  g_assert_cmpuint (free_bytes (), ==,
+                    before + 3 * sli_page_granule_bytes ());
+  sli_page_trim_granules (0, 1000);
+  g_assert_cmpuint (free_bytes (), ==, before);
+}
+
+static struct
+{
+  char *start;
+  size_t bytes;
+} taken;
+
+static void
+note_taken (char *start, size_t bytes)
+{
+  taken.start = start;
+  taken.bytes = bytes;
+}
+
+/* Each run is seen when it is allocated, and what it grows by. */
+static void
+test_watch_taken (void)
+{
+  size_t granule_bytes;
+  void *record;
+  bool is_zero;
+  char *run;
+
+  begin_plain ();
+  granule_bytes = sli_page_granule_bytes ();
+  sli_page_watch_taken (note_taken);
+  run = sli_page_alloc_run (2, &record, &is_zero);
+  g_assert_true (taken.start == run && taken.bytes == 2 * granule_bytes);
+  g_assert_true (sli_page_resize_run (run, 2, 5));
+  g_assert_true (taken.start == run + 2 * granule_bytes
+                 && taken.bytes == 3 * granule_bytes);
+  taken.start = NULL;
+  g_assert_true (sli_page_resize_run (run, 5, 1));
+  g_assert_null (taken.start);
+}
+
 /* --- trimming --- */
 
 enum { MANY = 2000 };
@@ -1462,6 +1533,8 @@ main (int argc, char **argv)
                   test_random_runs_without_advice);
   test_add_fresh ("/slice/page/threads", test_threads);
   test_add_fresh ("/slice/page/each-run", test_each_run);
+  test_add_fresh ("/slice/page/each-free", test_each_free);
+  test_add_fresh ("/slice/page/watch-taken", test_watch_taken);
   test_add_fresh ("/slice/page/trim-returns-all", test_trim_returns_all);
   test_add_fresh ("/slice/page/trim-is-bounded", test_trim_is_bounded);
   test_add_fresh ("/slice/page/trim-by-age", test_trim_by_age);

@@ -36,6 +36,7 @@ scheduled_sources = \
 	slice/checking/checking-mallocs.c \
 	slice/checking/checking-exit.c \
 	slice/checking/checking-report.c \
+	slice/checking/checking-retired.c \
 	slice/checking/checking-tool.c \
 	slice/magazine/adapt.c \
 	slice/magazine/magazine.c \

@@ -1,0 +1,192 @@
+/* test-retired.c - slice/checking/checking-retired.c
+ *
+ * SPDX-License-Identifier: MIT
+ */
+/* Compilers see the misuse. */
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wuse-after-free"
+
+#include "config.h"
+
+#include <slice/slice.h>
+
+#include "tests/testlib.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum
+{
+  SIZE = 48,
+  AT = 8, /* the byte that is written */
+  AN_HOUR_MSEC = 3600 * 1000
+};
+
+#define SITES ", allocated at /*+0x* by thread %u, freed at /*+0x* by thread %u"
+
+static char *volatile block; /* or the compiler knows that it is free */
+
+static void
+expect_hardened (const char *operation)
+{
+  test_will_die ("slice: error 115: %s: written to while it was free: "
+                 "block %p, given size unknown, at byte %d: 1 0 0 0 (was 0) "
+                 "[class unknown, thread %u]",
+                 operation, (void *) block, AT, test_thread_id ());
+}
+
+static void
+expect_debug (const char *operation, const char *size, const char *class_size)
+{
+  unsigned thread = test_thread_id ();
+
+  test_will_die ("slice: error 115: %s: written to while it was free: "
+                 "block %p, given size %s, at byte %d: 1 215 215 215 "
+                 "(was 215)" SITES " [class %s, thread %u]",
+                 operation, (void *) block, size, AT, thread, thread,
+                 class_size, thread);
+}
+
+/* --- the slab goes back -------------------------------------------------- */
+
+/* Frees a block whose slab has no other. */
+static void
+free_one (const char *options)
+{
+  test_options (options);
+  block = slice_alloc (SIZE);
+  slice_free1 (SIZE, block);
+}
+
+/* Returns the slab's run to the page layer, which keeps its memory. */
+static void
+retire (void)
+{
+  slice_trim (AN_HOUR_MSEC);
+}
+
+static void
+take_all (size_t size)
+{
+  for (int i = 0; i < 2000; i++)
+    slice_alloc (size);
+}
+
+static void
+hardened_before (void)
+{
+  free_one ("hardened");
+  block[AT] = 1;
+  expect_hardened ("flush");
+  retire ();
+}
+
+static void
+debug_before (void)
+{
+  free_one ("debug leaks=no");
+  block[AT] = 1;
+  expect_debug ("flush", "unknown", "unknown");
+  retire ();
+}
+
+static void
+hardened_after (void)
+{
+  free_one ("hardened");
+  retire ();
+  block[AT] = 1;
+  expect_hardened ("slice_alloc");
+  take_all (SIZE);
+}
+
+static void
+debug_after (void)
+{
+  free_one ("debug leaks=no");
+  retire ();
+  block[AT] = 1;
+  expect_debug ("slice_alloc", "unknown", "unknown");
+  take_all (SIZE);
+}
+
+static void
+debug_exit (void)
+{
+  free_one ("debug leaks=no");
+  retire ();
+  block[AT] = 1;
+  expect_debug ("exit", "unknown", "unknown");
+  exit (0);
+}
+
+/* Blocks of another size get the memory. */
+static void
+hardened_other_size (void)
+{
+  free_one ("hardened");
+  retire ();
+  block[AT] = 1;
+  expect_hardened ("slice_alloc");
+  take_all (1000);
+}
+
+/* Memory that went back to the system reads as zero, whatever it was: that is
+ * no write.  Nor is what a block held that is allocated. */
+static void
+use_and_trim (void)
+{
+  static const size_t sizes[] = { 8, 48, 200, 1000, 2000 };
+  enum { N = 3000, ROUNDS = 12 };
+  static char *blocks[N];
+
+  for (unsigned round = 0; round < ROUNDS; round++)
+    {
+      size_t size = sizes[round % G_N_ELEMENTS (sizes)];
+
+      for (int i = 0; i < N; i++)
+        {
+          blocks[i] = slice_alloc (size);
+          memset (blocks[i], 0x5a, size);
+        }
+      for (int i = 0; i < N; i++)
+        slice_free1 (size, blocks[i]);
+      slice_trim (round % 3 == 0 ? 0 : AN_HOUR_MSEC);
+    }
+}
+
+static void
+hardened_quiet (void)
+{
+  test_options ("hardened");
+  use_and_trim ();
+}
+
+static void
+debug_quiet (void)
+{
+  test_options ("debug");
+  use_and_trim ();
+}
+
+static void
+test_quiet (void)
+{
+  test_says_nothing (hardened_quiet);
+  test_says_nothing (debug_quiet);
+}
+
+int
+main (int argc, char **argv)
+{
+  test_init (&argc, &argv);
+  test_add_death ("/slice/retired/hardened/before", hardened_before);
+  test_add_death ("/slice/retired/hardened/after", hardened_after);
+  test_add_death ("/slice/retired/hardened/other-size", hardened_other_size);
+  test_add_death ("/slice/retired/debug/before", debug_before);
+  test_add_death ("/slice/retired/debug/after", debug_after);
+  test_add_death ("/slice/retired/debug/exit", debug_exit);
+  test_add ("/slice/retired/quiet", test_quiet);
+  return g_test_run ();
+}
