@@ -5,13 +5,16 @@
  * several, so that each grows by itself and by little: where the address space
  * is limited, the extents leave no space for a large new table.  A small one
  * may then be a run of the extents.
- * Lock: registry.lock (rank 10).  Design: chapter 6.
+ * Below: slab, for the tags of freed blocks.
+ * Lock: registry.lock (rank 10), within the tags' lock where tags are read.
+ * Design: chapter 6.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "block-registry.h"
+#include "checking-state.h"
 #include "code-files.h"
 #include "page/meta.h"
 #include "base/check.h"
@@ -120,24 +123,26 @@ slots_suffice (size_t n_slots, size_t n_used)
   return (n_used + 1) * 4 <= n_slots * 3;
 }
 
-/* Moves the live blocks of a table to n_new empty slots, and forgets the
- * freed ones.  Returns the slots that are no longer needed, which may be the
- * new ones, and their number. */
+/* Moves the blocks of a table to n_new empty slots, and forgets the freed ones
+ * if there are not enough for them.  Returns the slots that are no longer
+ * needed, which may be the new ones, and their number. */
 static Slot *
 table_move (Table *table, Slot *slots, size_t n_new, size_t *n_unneeded)
 {
+  bool moves_freed = slots_suffice (n_new, table->n_used);
   Slot *old = table->slots;
 
   *n_unneeded = n_new;
   if (!slots_suffice (n_new, table->n_live))
     return slots;
   for (size_t i = 0; i < table->n_slots; i++)
-    if (slot_is_live (&old[i]))
+    if (slot_is_live (&old[i]) || (moves_freed && old[i].is_freed))
       *slot_find (slots, n_new, old[i].address) = old[i];
   *n_unneeded = table->n_slots;
   table->slots = slots;
   table->n_slots = n_new;
-  table->n_used = table->n_live;
+  if (!moves_freed)
+    table->n_used = table->n_live;
   return old;
 }
 
@@ -195,20 +200,54 @@ table_has_room (const Table *table)
   return slots_suffice (table->n_slots, table->n_used);
 }
 
-/* Forgets the freed blocks, where there is no memory for a new table.  What
- * slot_remove() moves comes from further on, or from the start, where no freed
- * block is left. */
-static COLD bool
-table_drop_freed (Table *table)
+/* Returns true if a message may still need what is known of a freed block: its
+ * chunk is free and was not allocated again, so that a write into it may yet be
+ * found.  TAG_LIVE: it is about to be freed, or was just allocated.  The caller
+ * holds the tags' lock. */
+static bool
+slot_is_needed (const Slot *slot)
 {
-  for (size_t i = 0; i < table->n_slots; i++)
-    while (table->slots[i].address != 0 && table->slots[i].is_freed)
-      slot_remove (table, i);
-  table->n_used = table->n_live;
-  return table_has_room (table);
+  uint16_t *tag;
+
+  assert_held (chunk_tags_lock ());
+  return sli_checking.mode == CHECKING_DEBUG
+         && chunk_has_tag ((const void *) (slot->address
+                                           - sli_checking.front_bytes),
+                           &tag)
+         && (LOAD (tag) == TAG_FREE || LOAD (tag) >= TAG_LIVE);
 }
 
-/* Reserves one more slot. */
+/* Forgets freed blocks: all of them, or those that are not needed.  What
+ * slot_remove() moves comes from further on, or from the start, which was
+ * looked through before. */
+static COLD void
+table_drop_freed (Table *table, bool keeps_needed)
+{
+  assert_held (&registry.lock);
+  for (size_t i = 0; i < table->n_slots; i++)
+    while (table->slots[i].is_freed
+           && !(keeps_needed && slot_is_needed (&table->slots[i])))
+      {
+        slot_remove (table, i);
+        table->n_used--;
+      }
+}
+
+/* Forgets the freed blocks that are not needed.  Releases the lock meanwhile,
+ * because the tags' lock comes before it. */
+static void
+table_drop_unneeded (Table *table)
+{
+  assert_held (&registry.lock);
+  sli_unlock (&registry.lock);
+  sli_lock (chunk_tags_lock ());
+  sli_lock (&registry.lock);
+  table_drop_freed (table, true);
+  sli_unlock (chunk_tags_lock ());
+}
+
+/* Reserves one more slot.  A table that is more than half full of what it
+ * needs grows, so that it is looked through rarely. */
 static bool
 table_reserve (Table *table)
 {
@@ -219,11 +258,16 @@ table_reserve (Table *table)
   assert_here (table->n_used <= table->n_slots);
   while (!table_has_room (table))
     {
-      n_new = table->n_slots == 0                    ? SLOTS_INITIAL
-              : table->n_live * 2 >= table->n_slots ? table->n_slots * 2
-                                                     : table->n_slots;
+      if (table->n_live < table->n_used)
+        table_drop_unneeded (table);
+      if (table->n_used * 2 < table->n_slots)
+        continue;
+      n_new = table->n_slots == 0 ? SLOTS_INITIAL : table->n_slots * 2;
       if (!table_resize (table, n_new))
-        return table_drop_freed (table);
+        {
+          table_drop_freed (table, false);
+          return table_has_room (table);
+        }
     }
   return true;
 }

@@ -207,6 +207,14 @@ chunk_tag (const ChunkRef *ref)
   return region_tag_of (slab_chunk (ref->slab, ref->run, ref->index));
 }
 
+/* Whoever holds this lock (rank 20) may look for the tag of any address;
+ * without it, only of one whose memory is known to stay. */
+static inline Lock *
+chunk_tags_lock (void)
+{
+  return sli_page_lock ();
+}
+
 /* Finds the tag of an address; false if no chunk can begin there.  The tag is
  * 0 if none does. */
 static inline bool

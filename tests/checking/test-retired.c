@@ -1,4 +1,5 @@
-/* test-retired.c - slice/checking/checking-retired.c
+/* test-retired.c - slice/checking/checking-retired.c, and what debug still
+ * knows of a block that was freed long ago
  *
  * SPDX-License-Identifier: MIT
  */
@@ -177,6 +178,19 @@ test_quiet (void)
   test_says_nothing (debug_quiet);
 }
 
+/* --- who freed it -------------------------------------------------------- */
+
+/* The block waits while thousands of others come and go. */
+static void
+debug_waits (void)
+{
+  free_one ("debug leaks=no");
+  block[AT] = 1;
+  expect_debug ("slice_alloc", "48", "48");
+  for (int i = 0; i < 20000; i++)
+    slice_free1 (SIZE, slice_alloc (SIZE));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -188,5 +202,6 @@ main (int argc, char **argv)
   test_add_death ("/slice/retired/debug/after", debug_after);
   test_add_death ("/slice/retired/debug/exit", debug_exit);
   test_add ("/slice/retired/quiet", test_quiet);
+  test_add_death ("/slice/retired/debug/waits", debug_waits);
   return g_test_run ();
 }
