@@ -387,10 +387,13 @@ SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
  * of each size.  In the checking modes and with the option `count` sleeping
  * threads keep their magazines.
  *
- * @param max_age_msec  milliseconds; 0 gives everything back, and of the
- *                      checking modes' records (SliceStats.meta_bytes) what
- *                      no live block needs, so that debug may forget who freed
- *                      a block
+ * @param max_age_msec  milliseconds; 0 gives everything back, and shrinks the
+ *                      checking modes' tables of blocks (part of
+ *                      SliceStats.meta_bytes) to what live blocks need, so that
+ *                      debug may forget who freed a block.  The smallest tables
+ *                      stay, 200 kB in all, and so do each thread's lists of
+ *                      freed blocks that wait: 32 kB in debug for each size
+ *                      class that the thread used, until it ends
  * @return              bytes given back to the system, by which
  *                      SliceStats.held_bytes falls and returned_bytes grows
  *                      during the call
