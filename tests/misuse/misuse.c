@@ -261,7 +261,9 @@ message_is (const Outcome *outcome, int number, bool later)
   if (strncmp (text, begin, strlen (begin)) != 0)
     return false;
   at = text + strlen (begin);
-  if (sscanf (at, "%39[a-z0-9_]: ", operation) != 1)
+  /* A call, or, where the fault is found later, perhaps "flush of ...". */
+  if (sscanf (at, "%39[a-z0-9_ ]: ", operation) != 1
+      || (!later && strchr (operation, ' ') != NULL))
     return false;
   if (number == 116) /* no block's fault */
     return g_str_has_prefix (at, "slice_alloc: ")
