@@ -37,7 +37,7 @@ check_retired (const RetiredSlab *slab)
         continue;
       if (UNLIKELY (!chunk_is (chunk, chunk_bytes, sli_checking.free_byte)))
         sli_checking_report_free_bytes (chunk, chunk_bytes, DIAG_SIZE_UNKNOWN,
-                                        "flush");
+                                        "flush of a slab");
       for (size_t grain = 1; grain < chunk_bytes / GRAIN_BYTES; grain++)
         STORE (&tags[grain], (uint16_t) TAG_FREE_REST);
     }

@@ -79,7 +79,7 @@ hardened_before (void)
 {
   free_one ("hardened");
   block[AT] = 1;
-  expect_hardened ("flush");
+  expect_hardened ("flush of a slab");
   retire ();
 }
 
@@ -88,7 +88,7 @@ debug_before (void)
 {
   free_one ("debug leaks=no");
   block[AT] = 1;
-  expect_debug ("flush", "unknown", "unknown");
+  expect_debug ("flush of a slab", "unknown", "unknown");
   retire ();
 }
 
