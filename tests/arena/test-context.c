@@ -368,10 +368,11 @@ run_empty (void)
   void *context = ralloc_context (NULL);
   SliceLinear *linear = slice_linear_new_in (context, NULL);
   size_t size = 1;
+  volatile size_t no_bytes = 0; /* gcc 14 warns of a size that it knows */
 
   for (size_t grown = 0; grown < 10000; grown = grown * 2 + 1)
     {
-      char *node = ralloc_size (context, 0);
+      char *node = ralloc_size (context, no_bytes);
       void *child = ralloc_size (node, 0);
       node = reralloc_size (context, node, grown);
       memset (node, 1, grown);

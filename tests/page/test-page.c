@@ -566,7 +566,7 @@ static void
 test_idle_by_age (void)
 {
   void *record, *first[3], *second[31];
-  bool is_zero;
+  bool is_zero, is_kept;
   unsigned n_first, n_second;
 
   begin_plain ();
@@ -585,9 +585,11 @@ test_idle_by_age (void)
   for (unsigned i = 0; i < n_second; i++)
     sli_page_free_run (second[i], 4, 2000);
   sli_os_pretend_clock_msec (17000);
-  /* The extent goes with the region: its header, too, is given back. */
+  /* The extent goes with the region: its header, too, is given back.  (Unless
+   * the system has put the extent where it needs a leaf of the map.) */
+  is_kept = region_of (second[0])->extent->is_permanent;
   g_assert_cmpuint (sli_page_trim (15000, UINT_MAX), ==,
-                    (n_second * 4 + 1) * GRANULE);
+                    (n_second * 4 + !is_kept) * GRANULE);
 }
 
 /* Returns true if an address is in a mapping with that flag (man 5 proc,
