@@ -70,6 +70,11 @@ void sli_region_retire (Region *region);
  * it is used again.  If true, the caller unlocks and calls
  * sli_region_advise_huge(). */
 bool sli_region_set_small_pages (Region *region, bool small);
+/* Clears the tags of granules that are about to be purged, if memory that is
+ * taken is watched: they describe what the granules hold.  Before the purge,
+ * since one that fails, or a fork in the middle, may leave zeroed memory that
+ * does not count as such. */
+void sli_region_clear_tags (Region *region, unsigned first, unsigned n);
 /* Advises the system; the lock is not held. */
 void sli_region_advise_huge (Region *region, bool wanted);
 

@@ -100,6 +100,8 @@ trim_one_region (uint64_t max_age_msec, bool *found)
     sli_region_advise_huge (region, false);
   dirty_granules
       = region_run_granules (region) - granuleset_count (&region->zeroed);
+  sli_region_clear_tags (region, region->n_header,
+                         region_run_granules (region));
   is_purged = source->advise_away != NULL
               && source->advise_away (
                   source, region_granule (region, region->n_header),
@@ -270,6 +272,7 @@ granules_purge (Region *region, GranuleSet dirty)
 
   while (granuleset_first_stretch (&dirty, &first, &n))
     {
+      sli_region_clear_tags (region, first, n);
       if (!source->advise_away (source, region_granule (region, first),
                                 n * sli_page.granule_bytes))
         return false;

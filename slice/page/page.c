@@ -107,15 +107,13 @@ sli_page_watch_taken (PageTaken watch)
   taken_watch = watch;
 }
 
-/* Clears the tags of those of n granules that were purged. */
-static COLD void
-region_clear_purged_tags (Region *region, unsigned first, unsigned n)
+void
+sli_region_clear_tags (Region *region, unsigned first, unsigned n)
 {
   size_t bytes = sli_page.granule_bytes >> (TAG_GRAIN_SHIFT - 1);
 
-  for (unsigned i = first; i < first + n; i++)
-    if (granuleset_has_all (&region->zeroed, i, 1))
-      memset (region_tag_of (region_granule (region, i)), 0, bytes);
+  if (UNLIKELY (taken_watch != NULL) && sli_page.has_tags)
+    memset (region_tag_of (region_granule (region, first)), 0, n * bytes);
 }
 
 /* Adds n free granules, from `next' on, to the run that begins at `first'. */
@@ -125,8 +123,6 @@ region_alloc_granules (Region *region, unsigned first, unsigned next,
 {
   assert_held (&sli_page.lock);
   assert_here (region->n_free >= n);
-  if (UNLIKELY (taken_watch != NULL) && sli_page.has_tags)
-    region_clear_purged_tags (region, next, n);
   sli_page.counts.held_bytes
       += granuleset_count_in (&region->zeroed, next, n)
          * sli_page.granule_bytes;

@@ -16,6 +16,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum
 {
@@ -178,6 +181,51 @@ test_quiet (void)
   test_says_nothing (debug_quiet);
 }
 
+/* Memory that is purged in part, and what a child finds whose parent is about
+ * to purge: it reads as zero, but does not count as purged. */
+static TestPages pages;
+static bool forks;
+
+static bool
+discard (const SliceSource *source G_GNUC_UNUSED, void *address, size_t bytes)
+{
+  int status;
+  pid_t child;
+
+  g_assert_cmpint (madvise (address, bytes, MADV_DONTNEED), ==, 0);
+  if (!forks)
+    return false;
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    {
+      take_all (1000);
+      _exit (0);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  g_assert_cmpint (status, ==, 0);
+  return true;
+}
+
+static void
+use_and_discard (void)
+{
+  test_options ("debug leaks=no");
+  test_pages_init (&pages);
+  pages.source.advise_away = discard;
+  g_assert_cmpint (slice_set_source (&pages.source), ==, SLICE_SET_OK);
+  use_and_trim ();
+}
+
+static void
+test_discarded (void)
+{
+  forks = false;
+  test_says_nothing (use_and_discard);
+  forks = true;
+  test_says_nothing (use_and_discard);
+}
+
 /* --- who freed it -------------------------------------------------------- */
 
 /* The block waits while thousands of others come and go. */
@@ -202,6 +250,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/retired/debug/after", debug_after);
   test_add_death ("/slice/retired/debug/exit", debug_exit);
   test_add ("/slice/retired/quiet", test_quiet);
+  test_add ("/slice/retired/discarded", test_discarded);
   test_add_death ("/slice/retired/debug/waits", debug_waits);
   return g_test_run ();
 }
