@@ -103,13 +103,14 @@ typedef struct
    * arena. */
   const SliceSource *source;
 
-  /** Bytes of the first block, 64 to 2^30; 0: about 110, which makes it 352
-   * with a linear arena's control block.  With a source: whole pages, 0:
-   * one. */
+  /** Bytes of the first block, 64 to 2^30.  0: what the kind of arena needs to
+   * hold, together with its control block, 352 bytes (linear), 512 (pool) or
+   * 2048 (stack); 64 KiB in a TLSF heap.  With a source the block has whole
+   * pages, and 0 means one page. */
   size_t first_bytes;
 
-  /** Largest regular block of the chain, first_bytes to 2^30;
-   * 0: 64 KiB, or first_bytes if that is more. */
+  /** Bytes of the largest regular block of the chain, first_bytes to 2^30;
+   * 0: 64 KiB (1 MiB in a TLSF heap), or first_bytes if that is more. */
   size_t cap_bytes;
 
   /** Most bytes that the arena may hold, blocks and control block together;

@@ -1,4 +1,4 @@
-/* options.h - what can be set before the first block is handed out
+/* options.h - options, which are set before the first block is allocated
  *
  * Public.  Options are read once, when the first block is allocated.  The
  * variable SLICE_OPTIONS (slice-options(7)) has precedence over
@@ -29,42 +29,47 @@ typedef enum
                                          memory is kept; 0 to 86400000,
                                          15000 by default; 0 keeps nothing */
   SLICE_OPTION_PAGE_SOURCE = 6,     /**< [page-source] a SlicePageSource */
-  SLICE_OPTION_HUGE_PAGES = 9,      /**< [huge-pages] 0: never; 1 (default): ask
-                                         for huge pages once the heap is
-                                         large; 2: from the start */
+  SLICE_OPTION_HUGE_PAGES = 9,      /**< [huge-pages] 0: never; 1 (default):
+                                         request huge pages once the heap is
+                                         large (128 MiB); 2: from the start */
   SLICE_OPTION_TRIM_THREAD,         /**< [trim-thread] 0 or 1: a helper thread
                                          gives back what is older than the
                                          working set, for processes that go
                                          idle */
-  SLICE_OPTION_COUNT,               /**< [count] 0 or 1: count every call
-                                         (magazine hits); slower */
+  SLICE_OPTION_COUNT,               /**< [count] 0 or 1: count the calls that
+                                         magazines serve, which makes each
+                                         slower */
   SLICE_OPTION_STATS,               /**< [stats] 0 or 1: print a table of the
                                          statistics at exit */
-  SLICE_OPTION_ALIGN_16,            /**< [align-16] 0 or 1: chunks 16 bytes
-                                         apart, so that every block is
-                                         16-aligned */
+  SLICE_OPTION_ALIGN_16,            /**< [align-16] 0 or 1: the size of every
+                                         chunk is a multiple of 16, so that
+                                         every block is aligned to 16 */
   SLICE_OPTION_FORCE_POOL = 15,     /**< [force-pool] 1: use the slabs under
                                          valgrind and the sanitizers, too; 2:
-                                         and tell the tool of every block;
-                                         0 by default */
+                                         and make every block known to the
+                                         tool; 0 by default */
   SLICE_OPTION_CHECKED,             /**< [checked] 0 or 1: find bad frees at
                                          the call; see Promises and limits.
                                          debug-blocks, GLib's word, is another
                                          name for it */
-  SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1 */
-  SLICE_OPTION_DEBUG,               /**< [debug] 0 or 1 */
+  SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1: as checked, with
+                                         canaries, zeroed free blocks, a
+                                         quarantine and guard pages */
+  SLICE_OPTION_DEBUG,               /**< [debug] 0 or 1: as hardened, with red
+                                         zones, and the calls that allocated
+                                         and freed each block */
   SLICE_OPTION_MAGAZINE_BYTES_MAX,  /**< [magazine-bytes-max] 4096 to 131072,
-                                         131072 by default: the most bytes of
-                                         blocks that a magazine of more than
-                                         4 rounds may hold */
+                                         131072 by default: the most bytes
+                                         that the blocks of a magazine have
+                                         together, if it holds more than 4 */
   SLICE_OPTION_LEAKS,               /**< [leaks] 0 or 1 (default): in debug,
-                                         tell at exit what was never freed, by
-                                         where it was allocated */
-  SLICE_OPTION_EXIT_CHECK,          /**< [exit-check] 0: never; 1 (default):
-                                         in debug; 2: in hardened, too: at
-                                         exit, look at what stands behind
-                                         every live block and in every free
-                                         one */
+                                         list at exit the blocks that were
+                                         never freed, by the place that
+                                         allocated them */
+  SLICE_OPTION_EXIT_CHECK,          /**< [exit-check] at exit, check the bytes
+                                         around every live block and in every
+                                         free one. 0: never; 1 (default): in
+                                         debug; 2: in hardened, too */
   SLICE_N_OPTIONS
 } SliceOption;
 
@@ -95,16 +100,16 @@ typedef enum
 
 /** Sets an option.
  *
- * Some calls make it too late although they allocate nothing: slice_alloc() of
- * 0 bytes; slice_free1() and the other functions that free a block, if the
- * block is NULL; slice_free_bulk() of no blocks; ralloc_track_roots() and
- * ralloc_report_at_exit(); and a call that finds no memory for a node or an
- * arena.  It is not too late after functions that only set, ask or trim, after
- * an arena that was refused for its options, and after slice_tlsf_new_fixed().
- * What such a call has made stays as it is; an option that is set then holds
- * for all that is made later.
+ * Some calls read the options although they allocate nothing, and so make it
+ * too late: slice_alloc() of 0 bytes; slice_free1() and the other functions
+ * that free a block, if the block is NULL; slice_free_bulk() of no blocks;
+ * ralloc_track_roots() and ralloc_report_at_exit(); and a call that finds no
+ * memory for a node or an arena.  Calls that only set, query or trim do not,
+ * nor does a constructor of an arena that refuses its options, nor
+ * slice_tlsf_new_fixed(): the heap that it has made stays as it is, and an
+ * option that is set afterwards holds for what is made later.
  *
- * @param option  which
+ * @param option  the option
  * @param value   its value, in the unit and range given above
  * @return        SLICE_SET_OK, or why nothing changed
  *
@@ -124,8 +129,8 @@ SLICE_API SliceSetResult slice_set_option (SliceOption option, int64_t value);
  * checked, hardened and debug say; this function returns them as they were
  * set. slice_is_ours() says whether a block lies in a slab.
  *
- * @param option  which
- * @param value   where to put it; not NULL
+ * @param option  the option
+ * @param value   receives its value; not NULL
  * @return        false if there is no such option; *value is then 0
  *
  * Threads: any.  Cost: one lock.

@@ -68,7 +68,7 @@ static const OptionRow option_rows[] = {
     SLICE_PAGES_POSIX_MEMALIGN,
     "where pages come from" },
   { SLICE_OPTION_HUGE_PAGES, UNIT_SWITCH, "huge-pages", 0, 2, 1,
-    "ask for huge pages: 1: once the heap is large; 2: from the start" },
+    "request huge pages: 1: once the heap is large; 2: from the start" },
   { SLICE_OPTION_TRIM_THREAD, UNIT_SWITCH, "trim-thread", 0, 1, 0,
     "a helper thread gives old memory back" },
   { SLICE_OPTION_COUNT, UNIT_SWITCH, "count", 0, 1, 0,
@@ -76,7 +76,7 @@ static const OptionRow option_rows[] = {
   { SLICE_OPTION_STATS, UNIT_SWITCH, "stats", 0, 1, 0,
     "print statistics at exit" },
   { SLICE_OPTION_ALIGN_16, UNIT_SWITCH, "align-16", 0, 1, 0,
-    "chunks 16 bytes apart" },
+    "every block is aligned to 16 bytes" },
   { SLICE_OPTION_FORCE_POOL, UNIT_SWITCH, "force-pool", 0, 2, 0,
     "1: slabs under valgrind and sanitizers, too; 2: known to them" },
   { SLICE_OPTION_CHECKED, UNIT_SWITCH, "checked", 0, 1, 0,
@@ -90,7 +90,7 @@ static const OptionRow option_rows[] = {
     MAGAZINE_CHUNK_BYTES_HIGH,
     "the most bytes of blocks in a magazine" },
   { SLICE_OPTION_LEAKS, UNIT_SWITCH, "leaks", 0, 1, 1,
-    "debug: tell at exit what was never freed" },
+    "debug: list at exit what was never freed" },
   { SLICE_OPTION_EXIT_CHECK, UNIT_SWITCH, "exit-check", 0, 2, 1,
     "look for overruns and writes to free blocks at exit: 1: in debug; 2: and "
     "in hardened" }
@@ -334,7 +334,7 @@ print_help (void)
       sli_os_write (2, line, length);
     }
   length = sli_diag_format (line, sizeof line,
-                            "  all  as debug: every check there is\n"
+                            "  all  the same as debug\n"
                             "  help  this list\n");
   sli_os_write (2, line, length);
 }
