@@ -64,9 +64,10 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *options);
  * @param linear  NULL does nothing
  *
  * An arena that belongs to a context ends as ralloc_free() frees a node.  If
- * another context holds a reference to it, it moves there, and if its refusing
- * destructor refuses, it stays: then it goes on to live with its objects, and
- * no cleanup runs.
+ * another context holds a reference to it, it moves there (with the options
+ * checked, hardened and debug that is error 342; ralloc_free() of the arena is
+ * none), and if its refusing destructor refuses, it stays: then it goes on to
+ * live with its objects, and no cleanup runs.
  *
  * Threads: the arena's owner.  Cost: O(blocks), and the cleanups.
  */

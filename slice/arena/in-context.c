@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/diag.h"
+#include "arena-options.h"
 #include "arena-private.h"
 #include "linear/linear.h"
 #include "context/owned.h"
@@ -28,6 +29,43 @@ node_new (const void *context, size_t bytes, const char *operation)
 {
   return bytes != 0 ? context_alloc (context, bytes, operation)
                     : NULL;
+}
+
+/* Ends an arena for the program's call.  A program that ends an arena does not
+ * expect it to live on elsewhere, so the checking modes report that. */
+static void
+node_end (void *node, const char *kind, const char *operation)
+{
+  const void *holder = sli_context_end (node, operation);
+
+  if (UNLIKELY (holder != NULL) && sli_arena_all_checked ())
+    sli_diag_abort (ARENA_MISUSE_HELD,
+                    "%s: %s %p: context %p holds a reference to it",
+                    operation, kind, node, holder);
+}
+
+static void
+linear_end (void *node)
+{
+  node_end (node, "linear arena", "slice_linear_destroy");
+}
+
+static void
+stack_end (void *node)
+{
+  node_end (node, "stack arena", "slice_stack_destroy");
+}
+
+static void
+pool_end (void *node)
+{
+  node_end (node, "pool", "slice_pool_destroy");
+}
+
+static void
+tlsf_end (void *node)
+{
+  node_end (node, "TLSF heap", "slice_tlsf_destroy");
 }
 
 /* Makes a node the library's own, with a name for reports.  Returns the node;
@@ -57,7 +95,7 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *given)
 
   if (node == NULL)
     return NULL;
-  linear = sli_arena_linear_setup (node, &options, ralloc_free);
+  linear = sli_arena_linear_setup (node, &options, linear_end);
   return node_is_arena (linear, "linear", OWNED_LINEAR, sli_arena_linear_fini);
 }
 
@@ -71,7 +109,7 @@ slice_stack_new_in (const void *context, const SliceArenaOptions *given)
 
   if (node == NULL)
     return NULL;
-  stack = sli_arena_stack_setup (node, &options, ralloc_free);
+  stack = sli_arena_stack_setup (node, &options, stack_end);
   return node_is_arena (stack, "stack", OWNED_STACK, sli_arena_stack_fini);
 }
 
@@ -85,7 +123,7 @@ slice_pool_new_in (const void *context, const SlicePoolOptions *given)
 
   if (node == NULL)
     return NULL;
-  pool = sli_arena_pool_setup (node, &options, ralloc_free);
+  pool = sli_arena_pool_setup (node, &options, pool_end);
   return node_is_arena (pool, "pool", OWNED_POOL, sli_arena_pool_fini);
 }
 
@@ -99,7 +137,7 @@ slice_tlsf_new_in (const void *context, const SliceArenaOptions *given)
 
   if (node == NULL)
     return NULL;
-  tlsf = sli_arena_tlsf_setup (node, &options, ralloc_free);
+  tlsf = sli_arena_tlsf_setup (node, &options, tlsf_end);
   if (tlsf == NULL)
     {
       ralloc_free (node);

@@ -91,6 +91,7 @@ typedef enum
   ARENA_MISUSE_TLSF_FOREIGN = 331,  /* TLSF: no object of this heap */
   ARENA_MISUSE_TLSF_DAMAGED = 332,  /* TLSF: a header or link was
                                       overwritten */
+  ARENA_MISUSE_HELD = 342,          /* ended while a context holds it */
   ARENA_MISUSE_REENTRY = 341,       /* a locked arena called in its own call */
   ARENA_MISUSE_OPTIONS = 340        /* C++: an option out of range */
 } ErrorNumber;

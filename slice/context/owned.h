@@ -32,6 +32,11 @@ typedef enum
  * unchanged. */
 bool sli_context_own (void *payload, OwnedKind kind, void (*end) (void *));
 
+/* Frees such a node as ralloc_free() does; `operation' is the function that the
+ * user called.  Returns the context that has kept the node, as it holds a
+ * reference to it; NULL: none has. */
+void *sli_context_end (void *payload, const char *operation);
+
 /* The slow path of context_alloc(). */
 void *sli_context_alloc_named (const void *ctx, size_t size,
                                const char *operation);

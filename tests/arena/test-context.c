@@ -296,6 +296,119 @@ test_destructors (void)
   in_each_mode (run_destructors);
 }
 
+/* --- arenas that another context holds --- */
+
+static void
+destroy_of_kind (void *arena, int kind)
+{
+  if (kind == 0)
+    slice_linear_destroy (arena);
+  else if (kind == 1)
+    slice_stack_destroy (arena);
+  else if (kind == 2)
+    slice_pool_destroy (arena);
+  else
+    slice_tlsf_destroy (arena);
+}
+
+/* The calls that ask for no end, or that no living context contradicts. */
+static void
+run_held (void)
+{
+  for (int kind = 0; kind < N_KINDS; kind++)
+    for (int way = 0; way < 3; way++)
+      {
+        CountingSource counting;
+        void *context = ralloc_context (NULL);
+        void *other = ralloc_context (NULL);
+        void *arena;
+        counting_source_init (&counting);
+        arena = arena_of_kind (context, &counting, kind);
+        ralloc_reference (way == 2 ? ralloc_context (arena) : other, arena);
+        if (way == 0)
+          ralloc_free (arena);
+        else if (way == 1)
+          ralloc_unlink (other, arena);
+        g_assert_true (ralloc_parent (arena) == (way == 0 ? other : context));
+        if (way != 0)
+          destroy_of_kind (arena, kind);
+        ralloc_free (other);
+        g_assert_cmpuint (counting.out_bytes, ==, 0);
+        ralloc_free (context);
+      }
+}
+
+static void
+test_held (void)
+{
+  in_each_mode (run_held);
+}
+
+static bool
+refuse (void *arena)
+{
+  (void) arena;
+  return true;
+}
+
+/* A destructor that refuses is the program's will. */
+static void
+run_refused (void)
+{
+  for (int kind = 0; kind < N_KINDS; kind++)
+    {
+      CountingSource counting;
+      void *context = ralloc_context (NULL);
+      void *arena;
+      counting_source_init (&counting);
+      arena = arena_of_kind (context, &counting, kind);
+      ralloc_set_refusing_destructor (arena, refuse);
+      destroy_of_kind (arena, kind);
+      g_assert_true (ralloc_parent (arena) == context);
+      ralloc_set_refusing_destructor (arena, NULL);
+      destroy_of_kind (arena, kind);
+      g_assert_cmpuint (counting.out_bytes, ==, 0);
+      ralloc_free (context);
+    }
+}
+
+static void
+test_refused (void)
+{
+  in_each_mode (run_refused);
+}
+
+static const char *const destroys[N_KINDS]
+    = { "slice_linear_destroy: linear arena", "slice_stack_destroy: stack",
+        "slice_pool_destroy: pool", "slice_tlsf_destroy: TLSF heap" };
+
+static void
+test_misuse_held (void)
+{
+  const char *which = g_getenv ("TEST_HELD");
+  char text[16];
+
+  if (g_test_subprocess ())
+    {
+      CountingSource counting;
+      void *context = ralloc_context (NULL);
+      void *arena;
+      counting_source_init (&counting);
+      arena = arena_of_kind (context, &counting, atoi (which));
+      ralloc_reference (ralloc_context (NULL), arena);
+      destroy_of_kind (arena, atoi (which));
+      return;
+    }
+  for (int i = 0; i < N_KINDS * 3; i++)
+    {
+      snprintf (text, sizeof text, "%d", i / 3);
+      g_setenv ("TEST_HELD", text, TRUE);
+      g_setenv ("SLICE_OPTIONS", modes[1 + i % 3], TRUE);
+      expect_error (342, destroys[i / 3]);
+    }
+  g_unsetenv ("SLICE_OPTIONS");
+}
+
 static void
 resize_node (void *context, void *node, int way)
 {
@@ -412,6 +525,9 @@ main (int argc, char **argv)
                    test_freed_with_context);
   g_test_add_func ("/slice/arena-context/destroy", test_destroy);
   g_test_add_func ("/slice/arena-context/destructors", test_destructors);
+  g_test_add_func ("/slice/arena-context/held", test_held);
+  g_test_add_func ("/slice/arena-context/refused", test_refused);
+  g_test_add_func ("/slice/arena-context/misuse-held", test_misuse_held);
   g_test_add_func ("/slice/arena-context/misuse-resize", test_misuse_resize);
   g_test_add_func ("/slice/arena-context/empty-grows", test_empty_grows);
   g_test_add_func ("/slice/arena-context/small-limits", test_small_limits);

@@ -259,3 +259,30 @@ sli_free_top_survives (void **ptr, const char *operation)
   return (extension->references != NULL || extension->refuses != NULL)
          && top_survives (ptr, extension, operation);
 }
+
+/* --- nodes of the library ------------------------------------------------- */
+
+static size_t
+n_references (const void *payload)
+{
+  const Extension *extension = node_extension (node_of (payload));
+  size_t n = 0;
+
+  for (const void *at = sli_reference_first (extension); at != NULL;
+       at = sli_reference_next (at))
+    n++;
+  return n;
+}
+
+void *
+sli_context_end (void *payload, const char *operation)
+{
+  size_t n = n_references (payload);
+  void *parent = node_parent (node_of (payload));
+
+  /* A holder that keeps a node uses up its reference. */
+  if (sli_free_any (payload, operation) || n_references (payload) >= n
+      || node_parent (node_of (payload)) == parent)
+    return NULL;
+  return node_parent (node_of (payload));
+}
