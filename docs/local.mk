@@ -66,6 +66,7 @@ dist_results_DATA = \
 	%D%/results/arenas.txt \
 	%D%/results/clients.txt \
 	%D%/results/contexts.txt \
+	%D%/results/costs.md \
 	%D%/results/latency.svg \
 	%D%/results/live.svg \
 	%D%/results/malloc.txt \
