@@ -24,8 +24,8 @@ typedef enum
                                  checking modes (checked, hardened, debug) in
                                  any that no block lives in */
   SLICE_BLOCK_OUT,          /**< the start of a block whose chunk is out of its
-                                 slab: a live one, or, but in the checking
-                                 modes, one that rests in a magazine */
+                                 slab.  The block is live; outside the checking
+                                 modes it may also be free, in a magazine */
   SLICE_BLOCK_INTERIOR      /**< in the chunk of such a block, not at the
                                  block's start */
 } SliceBlockKind;
@@ -36,10 +36,11 @@ typedef struct
   SliceBlockKind kind;
   unsigned class_index;  /**< its class; 0 if FOREIGN or NONE */
   size_t bytes;          /**< what may be used from `start` on: the chunk's
-                              size; in the checking modes, of a live block,
-                              the requested size; of a free one, what
-                              the mode leaves of the chunk; 0 if FOREIGN or
+                              size.  In the checking modes it is the requested
+                              size of a live block, and of a free one what the
+                              mode leaves of the chunk.  0 if FOREIGN or
                               NONE */
+
   void *start;           /**< where the block begins, or would: the chunk's
                               start; in debug, 16 bytes behind it; NULL if
                               FOREIGN or NONE */

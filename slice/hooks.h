@@ -1,11 +1,11 @@
 /* hooks.h - functions of a recorder that the library calls for each block
  *
- * Public, for those who write a tracer.  slice-trace(1) is one; a program that
- * it records needs no hooks of its own.
+ * Public, for those who write a tracer.  slice-trace(1) has a recorder with
+ * such hooks; the recorded program needs none of its own.
  *
  * With hooks every call for a slice takes its slow path, as in the checking
  * modes, and so does every call for an arena that is made from then on.
- * Without hooks the inline code is the same to the instruction.
+ * Without hooks the inline code has no instruction for them.
  *
  * Design: chapter 13.
  *

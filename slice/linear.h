@@ -63,11 +63,13 @@ slice_linear_new_in (const void *context, const SliceArenaOptions *options);
  *
  * @param linear  NULL does nothing
  *
- * An arena that belongs to a context ends as ralloc_free() frees a node.  If
- * another context holds a reference to it, it moves there (with the options
- * checked, hardened and debug that is error 342; ralloc_free() of the arena is
- * none), and if its refusing destructor refuses, it stays: then it goes on to
- * live with its objects, and no cleanup runs.
+ * An arena that belongs to a context ends as ralloc_free() frees a node, so it
+ * may stay, with its objects and without a cleanup: it moves to a context that
+ * holds a reference to it, and stays where it is if its refusing destructor
+ * refuses.
+ *
+ * Errors: in the modes checked, hardened and debug an arena to which another
+ *   context holds a reference (342); ralloc_free() is no error there.
  *
  * Threads: the arena's owner.  Cost: O(blocks), and the cleanups.
  */
@@ -169,13 +171,13 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
   return object;
 }
 
-/** Changes an object's size.  It stays in place if it shrinks.  It also does if
- * it was allocated since the newest mark and fits where it is: at the end of
- * the current block (slice_linear_free_last()), or in its dedicated block.
- * Otherwise it is copied, and the copy is a new object; a dedicated block that
- * was allocated since the newest mark is then returned, and the old object
- * with it.  (Under valgrind and the sanitizers one that shrinks may be copied,
- * too, so that they see its end.)
+/** Changes an object's size.  An object that shrinks stays in place.  One that
+ * grows does so, too, if it was allocated since the newest mark and has space
+ * behind it: at the end of the current block (slice_linear_free_last()), or in
+ * its dedicated block.  Otherwise it is copied, and the copy is a new object.
+ * If the old one had a dedicated block, allocated since the newest mark, that
+ * block is returned with it.  (Under valgrind and the sanitizers an object that
+ * shrinks may be copied, too, so that they see its end.)
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()
@@ -186,10 +188,10 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
  *
  * Threads: the arena's owner.
  * Cost: as slice_linear_alloc(), and the copy.  If the arena has dedicated
- *   blocks, an object that is not the last one is searched for: O(blocks added
- *   since) if it shrinks; if it grows to more than 256 bytes, in the 64 newest
- *   blocks, and in an older one it does not count as found: it is copied, and
- *   the old object keeps its block.
+ *   blocks, the call searches for the block of an object that is not the last
+ *   one: O(blocks added since) if the object shrinks.  If it grows to more than
+ *   256 bytes, only the 64 newest blocks are searched; an object in an older
+ *   one is copied, and its block stays.
  */
 SLICE_API void *slice_linear_resize (SliceLinear *linear, void *object,
                                      size_t old_size, size_t new_size);

@@ -53,9 +53,10 @@ ralloc_usable_size (const void *ptr)
   return bytes < known ? bytes : known;
 }
 
-/** Elements of `*ptr` that fit into a node, as ralloc_usable_size(): at
- * least as many as were requested, and more where the node's block is larger.
- * So it tells when an array must grow, not how many elements are in use. */
+/** The number of elements `*ptr` that fit into a node, by
+ * ralloc_usable_size(): at least as many as were requested, and more if the
+ * node's block is larger.  It says when an array must grow, and not how many
+ * elements are in use. */
 #define ralloc_array_length(ptr) (ralloc_usable_size (ptr) / sizeof (*(ptr)))
 
 /** Nodes in a tree, the top included; 0 of NULL.

@@ -44,8 +44,9 @@ typedef struct RallocLinear RallocLinear;
 typedef struct
 {
   size_t min_buffer_size; /**< bytes of the smallest buffer, rounded up to a
-                               multiple of 2048; 0: buffers begin at 496
-                               bytes and double in sum up to 64 KiB */
+                               multiple of 2048; 0: the first has 496 bytes,
+                               and each new one is as large as all before it
+                               together, up to 64 KiB */
 } RallocLinearOpts;
 
 /** Makes a linear context.
@@ -131,10 +132,10 @@ SLICE_API void *ralloc_parent_of_linear_parent (const void *linear);
  * @return          the object: in place if it was the last allocated or has
  *                  a buffer of its own, and that is large enough, else a copy
  *
- * Linear objects have no size of their own: `new_size` bytes are copied, or
- * fewer if the old object's buffer ends before, or has the new object.  An
- * object that leaves a buffer of its own is freed with that buffer; a buffer
- * that is not among the 64 newest is neither found nor freed.
+ * Linear objects have no size of their own.  So a copy has `new_size` bytes of
+ * the old buffer, or fewer if that buffer ends before, or if the new object
+ * lies in it.  An object that leaves a buffer of its own is freed with that
+ * buffer, if this is among the 64 newest.
  * Source: Mesa 22.3 linear_realloc().
  */
 SLICE_API void *ralloc_linear_realloc (void *linear, void *old,

@@ -1,8 +1,8 @@
-/* source.h - where pages come from
+/* source.h - sources of pages
  *
- * Public.  A source is a few functions that hand out large aligned blocks of
- * memory.  Slices and arenas take all their memory from one.  Requests are few
- * and large (256 KiB to 32 MiB for the slices).
+ * Public.  A source is a few functions that provide large aligned blocks of
+ * memory.  Slices take all their pages from one source, in requests of 256 KiB
+ * to 32 MiB.  An arena may have a source of its own.
  *
  * SPDX-License-Identifier: MIT
  */

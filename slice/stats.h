@@ -58,12 +58,12 @@ typedef struct
 /** The whole process. */
 typedef struct
 {
-  uint64_t live_blocks;        /**< blocks that the program holds in slabs; if
-                                    each block is a malloc (under a tool,
-                                    always-malloc), its slices, without
+  uint64_t live_blocks;        /**< blocks that the program holds in slabs.
+                                    If each block is a malloc (always-malloc,
+                                    or under a tool): its slices, without
                                     nodes and blocks of heap.h */
-  uint64_t live_bytes;         /**< the same in chunk bytes; mallocs have
-                                    none */
+  uint64_t live_bytes;         /**< bytes of the chunks of these blocks; 0 if
+                                    each block is a malloc */
   uint64_t cached_bytes;       /**< in magazines of threads and depot */
   uint64_t held_bytes;         /**< pages held: regions, less what was advised
                                     away */
@@ -73,7 +73,7 @@ typedef struct
                                     records of live blocks, which are mapped
                                     beside the pages held */
   uint64_t returned_bytes;     /**< given back to the system since the start:
-                                    what `held_bytes` fell by */
+                                    by how much `held_bytes` fell, in all */
   uint64_t n_regions;          /**< 2 MiB regions now */
   uint64_t n_regions_empty;    /**< of these, without a slab */
   uint64_t n_maps;             /**< extents that the page source gave */

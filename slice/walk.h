@@ -1,4 +1,4 @@
-/* walk.h - validating the allocator, and visiting all that it holds
+/* walk.h - validates the allocator, and visits everything that it holds
  *
  * Public.  For tests, debuggers and the search for leaks.  Both functions look
  * at every structure, and neither changes anything.
