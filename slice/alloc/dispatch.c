@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Links what SLICE_OPTIONS may ask for at exit. */
+/* Links what SLICE_OPTIONS may select for the exit. */
 __attribute__ ((used)) static const char *const exit_link = &sli_exit_link;
 
 /* --- one attempt --------------------------------------------------------- */

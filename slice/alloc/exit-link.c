@@ -1,14 +1,14 @@
-/* exit-link.c - what happens at exit comes with the archive
+/* exit-link.c - links what runs at exit into programs with libslice.a
  *
- * Layer: alloc.  A program with libslice.a gets those files of the archive that
- * others refer to.  No call leads to observe/dump.c, whose destructor does what
- * SLICE_OPTIONS asks for at exit.  So alloc/dispatch.c, which each program has,
- * refers to this file, and this file refers to observe/dump.c.
+ * Layer: alloc.  The linker takes those files of an archive to which others
+ * refer.  No call leads to observe/dump.c, whose destructor does what
+ * SLICE_OPTIONS selects for the exit.  So alloc/dispatch.c, which is in each
+ * program, refers to this file, and this file refers to observe/dump.c.
  *
  * The latter reference may stay undefined, because tests link the layers up to
- * alloc without observe.  Only the assembler can say so, and a link-time
- * optimiser does not see what the assembler says.  So this file is compiled
- * without that optimiser (slice/local.mk).
+ * alloc without observe.  Only assembler code can express that, and a link-time
+ * optimiser does not read it.  So this file is compiled without that optimiser
+ * (slice/local.mk).
  *
  * SPDX-License-Identifier: MIT
  */

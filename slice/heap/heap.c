@@ -1,7 +1,7 @@
 /* heap.c - blocks of any size that are freed by their address alone
  *
  * Layer: heap.  Below: alloc, by way of dispatch.h, for slices; page, for the
- * lookup of addresses.  No locks of its own.
+ * lookup of addresses.  Lock: heap.lock (rank 75), only to initialise.
  * Design: chapter 14.
  *
  * SPDX-License-Identifier: MIT

@@ -1,12 +1,12 @@
 /* heap.h - shared by the heap's files
  *
  * Layer: heap (8).  Below: page, for runs; alloc, for slices.
- * Locks: those of medium classes, of caches and of mappings, all rank 25; none
- * is held while another layer is called.
+ * Locks: those of medium classes, of caches and of mappings, all rank 25; no
+ * thread holds one while it calls another layer.
  * Design: chapter 14.
  *
  *   bytes           a block is                     found by
- *   to 2064         a slice                        its slab
+ *   to 2064         a slice                        the region: its class
  *   to 32 KiB       medium: a part of a run        the run's record
  *   to 128 KiB      a run                          the run's record
  *   more            a mapping                      a table (mapped.c)

@@ -1,12 +1,12 @@
-/* medium.c - blocks of 2 to 32 KiB: several of one size in a run
+/* medium.c - blocks of up to 32 KiB: several of one size in a run
  *
  * Layer: heap.  Below: page.  Locks: one for the runs of each class, and one
  * for each cache (rank 25); a thread holds one at a time.
  * Design: chapter 14.
  *
- *   sizes:  8 in each doubling, ... 2048, 2304, 2560, ... 4096, ... 32768;
- *           and for each the largest size that the program wants of it, if
- *           it wants many
+ *   sizes:  8 in each doubling, from 576 to 32768 (sizes up to 2064 only for
+ *           alignments that slices don't have); and for each a fitted size,
+ *           the largest that the program has requested of it, if it has many
  *
  *   run:    | block 0 | block 1 | ... | block n-1 | spare |
  *   live       1         0         ...                         (a bit each)
@@ -42,8 +42,8 @@ enum
   RUN_GRANULES = 9,      /* the longest run that is cut */
   WASTE_DIVISOR = 32,    /* the shortest run that wastes at most this part */
   BLOCKS_MAX = 64,       /* bits of a word */
-  FIT_RUNS = 16,         /* a class of so many runs is worth a fitted one, */
-  FIT_DIVISOR = 32,      /* which saves at least this part */
+  FIT_RUNS = 16,         /* a class of so many runs may get a fitted one, */
+  FIT_DIVISOR = 32,      /* if that saves at least this part */
   CACHES = 8,            /* a power of two */
   CACHE_BLOCKS_MAX = 16,
   CACHE_BYTES = 32 * 1024 /* of a class, in a cache */
@@ -255,8 +255,9 @@ class_fit (MediumClass *class)
   STORE_RELEASE (&class->fitted_bytes, bytes);
 }
 
-/* Takes up to n blocks of a class for a call that wants `size' bytes, at least
- * one; 0: there is no memory. */
+/* Takes 1 to n blocks of a class for a call that requests `size' bytes; 0:
+ * there is no memory. */
+
 static unsigned
 class_take (MediumClass *class, size_t size, unsigned n, void **blocks,
             bool *is_zero)

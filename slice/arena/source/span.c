@@ -155,7 +155,7 @@ span_close (Span *span)
   span->open_link = NULL;
 }
 
-/* Records that pages are used.  If the caller wants them with memory and they
+/* Records that pages are used.  If the caller needs them with memory and they
  * have none, *n_ready is the number of pages that should get it now, which may
  * include more than these. */
 static void

@@ -2,7 +2,8 @@
  *
  * Layer: dropin.  Calls from sites with advice get blocks of regions or
  * slices.  All others go to the malloc behind: the C library's, or another
- * preloaded one.  free() and its like tell by the address whose block it is.
+ * preloaded one.  free() and its like find out from the address which of them
+ * a block belongs to.
  *
  * Design: chapter 15.
  *
@@ -20,7 +21,7 @@
 
 /* --- allocating ---------------------------------------------------------- */
 
-/* The path without advice is a jump: no frame. */
+/* Without advice this is a jump, and the function has no stack frame. */
 void *
 malloc (size_t size)
 {
@@ -92,7 +93,7 @@ malloc_usable_size (void *block)
                                   : LOAD (&sli_next.usable) (block);
 }
 
-/* A block of a region that grows is the next malloc's from then on. */
+/* A block that has to leave its region moves to the next malloc. */
 static void *
 region_realloc (void *block, size_t size)
 {

@@ -1,9 +1,9 @@
 /* advice-new.c - operator new, for a program with advice
  *
- * Layer: dropin.  The C++ library's operators would hide who calls.  Aligned
- * forms are theirs: they call aligned_alloc() of the next malloc.  If the
- * program has an operator new of its own, all forms are that one's, as the C++
- * library defines them.
+ * Layer: dropin.  The C++ library's operators would hide the caller, so this
+ * file replaces them, except for the aligned forms, which call aligned_alloc()
+ * of the next malloc.  If the program defines an operator new, the other forms
+ * call that one, as those of the C++ library do.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,8 +16,8 @@
 
 #include <stdlib.h>
 
-/* For forms that another form defines, which may be the program's.  (A macro,
- * as it asks who calls.) */
+/* For the forms that call another form, which may be the program's.  (A macro,
+ * because it uses the return address of the function that contains it.) */
 #define ADVICE_ALLOC_IF_OURS(size)                                            \
   (ADVICE_MAY_HAVE () && sli_new_is_ours () ? ADVICE_ALLOC (size) : NULL)
 

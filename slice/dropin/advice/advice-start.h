@@ -13,25 +13,25 @@
 #include <slice/heap.h>
 
 extern Advice sli_advice __attribute__ ((visibility ("hidden")));
-/* Some site's blocks are slices. */
+/* True if the blocks of some site are slices. */
 extern bool sli_advice_has_slices __attribute__ ((visibility ("hidden")));
 
 /* Frees a block of no region: a slice, or the next malloc's. */
 extern void (*sli_advice_free_rest) (void *block)
     __attribute__ ((visibility ("hidden")));
 
-/* Serves a call that may have advice; NULL: the next malloc is to.
+/* Serves a call that may have advice; NULL: the next malloc must serve it.
  *
  * pc     the return address
  * frame  the stack pointer of the caller, after the call
  */
 void *sli_advice_alloc (const void *pc, const char *frame, size_t size);
-/* The same, or serves it by the next malloc. */
+/* The same, but calls the next malloc instead of returning NULL. */
 void *sli_advice_malloc (const void *pc, const char *frame, size_t size);
 
-/* Whether the call of the function that contains this may have advice. */
+/* True if the call of the function that contains this may have advice. */
 #define ADVICE_MAY_HAVE() sites_may_have (__builtin_return_address (0))
-/* Serves it then; NULL: no advice. */
+/* Serves such a call; NULL: there is no advice for it. */
 #define ADVICE_ALLOC(size)                                                    \
   sli_advice_alloc (__builtin_return_address (0), __builtin_dwarf_cfa (),     \
                     (size))

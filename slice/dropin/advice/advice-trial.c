@@ -1,24 +1,25 @@
 /* advice-trial.c - the arena that one site would have, in the unchanged program
  *
- * Layer: dropin.  For slice-trace predict: takes the place of advice-region.c
- * and advice-chunks.c in a library of its own.  The calls of the advised site
- * get objects of a real linear arena or pool, or slices, as they would in the
- * changed program.  Or they are found, and served by the malloc behind: the
- * difference of two such runs is what the arena saves, whatever finding the
- * site costs.
+ * Layer: dropin.  For slice-trace predict: this file replaces advice-region.c
+ * and advice-chunks.c in a library of its own.  In one run the calls of the
+ * advised site get objects of a real linear arena or pool, or slices, as they
+ * would in the changed program.  In another run the library finds the calls and
+ * passes them to the malloc behind.  The difference of the two is what the
+ * arena saves, and does not include the cost of finding the site.
  *
  * All of the library's pages come from one range, so that free() knows the
- * arena's objects.  The arena has no source of its own, because it would give
- * each empty block back at once, and take the page faults again, which an
- * arena of the changed program does not.  One thread only:
- * slice-trace checks that.  The arena does not know the sizes of its objects,
- * so malloc_usable_size() of them is what is mapped behind them.
+ * arena's objects.  The arena has no source of its own: with one it would
+ * return each empty block at once and have its page faults again, which an
+ * arena of the changed program does not.  Only programs with one thread are
+ * tried; slice-trace checks that.  The arena does not know the sizes of its
+ * objects, so malloc_usable_size() gives the bytes that are mapped behind them.
  *
- * SLICE_TRIAL: "malloc", "linear", or "pool" or "slice" and the size of the
- * objects.
- * SLICE_TRIAL_COUNT: a file that gets at exit the number of objects, and how
- * long the program took to free them where it does nothing else: from the
- * first free after an allocation to the one after which none is left.
+ * Environment:
+ *   SLICE_TRIAL        "malloc", "linear", or "pool" or "slice" and the size
+ *                      of the objects
+ *   SLICE_TRIAL_COUNT  a file.  At exit it gets the number of objects, and the
+ *                      time of loops that only free: from the first free after
+ *                      an allocation to the one after which no object is left
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -41,7 +42,7 @@
 #include <unistd.h>
 
 #define TRIAL_AREA_BYTES (UINT64_C (1) << 34)
-/* Fewer are no loop that only frees. */
+/* The least number of frees in a row that count as a loop that only frees. */
 #define FREES_MIN 8
 
 RegionArea sli_region_area;
@@ -59,12 +60,12 @@ static struct
   void (*free_rest) (void *block); /* of other blocks */
 } trial;
 
-/* Frees without an allocation in between, while it is timed. */
+/* The frees since the last allocation, in a run that is timed. */
 static struct
 {
   uint64_t start_nsec, n, n_others;
-  uint64_t clock_nsec; /* that reading the clock takes */
-  uint64_t n_total, nsec_total; /* of those that left no object */
+  uint64_t clock_nsec; /* for reading the clock */
+  uint64_t n_total, nsec_total; /* of the loops that left no object */
 } frees;
 
 /* --- memory -------------------------------------------------------------- */
@@ -95,7 +96,7 @@ static const SliceSource trial_source = { .name = "trial",
 
 /* --- how long frees take ------------------------------------------------- */
 
-/* Of the processor, since others run as well. */
+/* CPU time, because other programs run meanwhile. */
 static uint64_t
 nsec_now (void)
 {

@@ -11,8 +11,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-/* Compilers treat an alias as the function itself, so addresses alone do not
- * tell. */
+/* Compilers treat an alias as the function itself, so a comparison of addresses
+ * is not enough. */
 bool
 sli_new_is_ours (void)
 {

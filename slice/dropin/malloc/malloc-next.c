@@ -76,8 +76,8 @@ static void *checked_realloc (void *block, size_t size);
 static void checked_free (void *block);
 static size_t checked_usable (void *block);
 
-/* Those that allocate find the functions first; the others tell start-up
- * memory by the address. */
+/* Those that allocate find the functions first; the others recognise start-up
+ * memory by its address. */
 MallocNext sli_next = { find_malloc,     find_calloc,  find_memalign,
                         checked_realloc, checked_free, checked_usable };
 

@@ -35,9 +35,11 @@ __thread RegionThread *sli_region_self;
 static struct
 {
   pthread_mutex_t lock;
-  uint32_t n_chunks, n_used; /* of the range: ever handed out */
+  uint32_t n_chunks; /* in the range */
+  uint32_t n_used;   /* of these, the first ones, which were used */
   uint32_t n_free;
-  uint32_t *free; /* numbers: those with memory are the last */
+  uint32_t *free; /* numbers of chunks; those that kept their memory are the
+                     last n_dirty */
   uint32_t n_dirty;
   RegionThread *threads;
   pthread_key_t key;
@@ -74,8 +76,9 @@ chunk_pinned (const RegionChunk *chunk)
 }
 
 /* Switches a site's region off if its closed chunks have more memory without
- * live blocks than the advice allows.  Looked at after each growth by a
- * quarter, so the cost of a chunk stays constant.  Under the lock. */
+ * live blocks than the advice allows.  It adds up all chunks only after these
+ * have grown by a quarter, so the cost of a chunk stays constant.  The caller
+ * holds the lock. */
 static void
 survivors_check (RegionSite *site, uint64_t pin_bytes)
 {
@@ -121,9 +124,10 @@ site_remove (RegionSite *site, RegionChunk *chunk)
   site->n_chunks--;
 }
 
-/* Asks for a huge page where chunks enter one: the kernel then enters 2 MiB
- * at once, and not 512 pages one by one.  The first 2 MiB stay small, so
- * programs with little memory in regions do not grow.  Under the lock. */
+/* Requests a huge page when the chunks reach the next 2 MiB: the kernel then
+ * maps these at once, and not as 512 pages one by one.  The first 2 MiB keep
+ * small pages, so that programs with little memory in regions do not grow.  The
+ * caller holds the lock. */
 static void
 huge_begin (void)
 {
@@ -131,7 +135,8 @@ huge_begin (void)
     madvise (chunk_at (chunks.n_used), HUGE_BYTES, MADV_HUGEPAGE);
 }
 
-/* A chunk without content; NULL: the range is used up.  Under the lock. */
+/* Takes a free chunk; NULL: the range is used up.  The caller holds the
+ * lock. */
 static RegionChunk *
 chunk_take (void)
 {
@@ -203,7 +208,8 @@ sli_chunk_close (RegionChunk *chunk)
 
 /* --- threads ------------------------------------------------------------- */
 
-/* Closes a thread's chunks.  It has ended, or is not in this child. */
+/* Closes the chunks of a thread that has ended, or that does not exist in this
+ * child of a fork(). */
 static void
 thread_close (RegionThread *thread)
 {
@@ -231,7 +237,8 @@ thread_end (void *data)
   pthread_mutex_unlock (&chunks.lock);
 }
 
-/* One that no thread uses, or a new one.  Under the lock. */
+/* Takes a RegionThread that no thread uses, or makes one.  The caller holds the
+ * lock. */
 static RegionThread *
 thread_take (void)
 {

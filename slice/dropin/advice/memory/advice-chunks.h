@@ -5,13 +5,15 @@
  *
  *   | count owner site top ... | end bits: 1 a granule | block | block | ...
  *
- * A bit is set for the last granule of each block, before the block is handed
- * out, so any thread finds the block's size.  Only the owner sets and clears
+ * The owner sets the bit of a block's last granule before it hands the block
+ * out, so any thread can find the block's size.  Only the owner sets and clears
  * bits.
  *
- * Count.  An open chunk has CHUNK_OPEN in `count', less the blocks that other
- * threads have freed.  To close it the owner subtracts CHUNK_OPEN and adds the
- * blocks that live.  From then on whoever brings it to 0 frees the chunk.
+ * The count of an open chunk is CHUNK_OPEN less the number of blocks that other
+ * threads have freed.  To close the chunk the owner subtracts CHUNK_OPEN and
+ * adds the number of blocks that it has allocated and not freed.  The count is
+ * then that of the live blocks, and the thread that brings it to 0 frees the
+ * chunk.
  *
  * Design: chapter 15.  SPDX-License-Identifier: MIT
  */
@@ -28,8 +30,9 @@ typedef struct
 {
   uint64_t count;
   RegionThread *owner; /* NULL: closed */
-  char *top;           /* the next block is here; the owner's */
-  uint32_t n_allocs;   /* since it was empty; the owner's, fixed when closed */
+  char *top;           /* the address of the next block; the owner's */
+  uint32_t n_allocs;   /* since it was empty; the owner's, constant when
+                          closed */
   uint32_t n_own_frees;
   uint32_t site;
   uint32_t next, previous; /* of the site's chunks, plus 1; under the lock */
@@ -42,7 +45,7 @@ enum
                      / GRANULE_BYTES * GRANULE_BYTES
 };
 
-/* A thread's open chunks, and how many blocks it has got, by site. */
+/* A thread's open chunks and its number of blocks, by site. */
 struct RegionThread
 {
   RegionThread *next; /* of all; under the lock */
@@ -63,10 +66,11 @@ chunk_of (const void *block)
 
 /* --- advice-chunks.c --- */
 
-/* The calling thread's; makes it.  NULL: it has ended, or no memory. */
+/* Returns the calling thread's, and makes it if it has none.  NULL: the thread
+ * has ended, or there is no memory. */
 RegionThread *sli_region_thread (void);
-/* An empty chunk, open, of this thread; NULL: no memory, or the site is
- * off. */
+/* Opens an empty chunk for this thread; NULL: there is no memory, or the site
+ * is switched off. */
 RegionChunk *sli_chunk_new (unsigned site, RegionThread *self);
 /* Gives back a chunk that is closed and has no live block. */
 void sli_chunk_free (RegionChunk *chunk);

@@ -1,7 +1,7 @@
-/* advice-modules.c - the loaded modules that the advice speaks of
+/* advice-modules.c - the modules for which there is advice, as they are loaded
  *
- * Layer: dropin.  A module is known by its build id.  One that has a known
- * file name and another build id was built anew since the recording.
+ * Layer: dropin.  A module is known by its build id.  If a module has a known
+ * file name and another build id, it was rebuilt since the recording.
  *
  * Design: chapter 15.  SPDX-License-Identifier: MIT
  */
@@ -33,9 +33,9 @@ typedef struct
 {
   uint64_t bias;
   bool is_loaded;
-  bool seen;  /* by the scan that runs */
+  bool seen;  /* by the present scan */
   bool was;   /* seen by some scan */
-  bool said;  /* that it is another build */
+  bool said;  /* there was a warning that it is another build */
 } LoadState;
 
 static struct

@@ -1,12 +1,12 @@
 /* advice-sites.c - which site a call comes from
  *
- * Layer: dropin.  The advice has places in modules.  As modules are loaded,
- * they become addresses, in a hash table from parent and address to node.  A
- * new table replaces the old one, which stays, since readers have no lock;
- * that is a few times in a run.
+ * Layer: dropin.  The advice has offsets in modules.  When modules are loaded,
+ * these become addresses, in a hash table from parent and address to node.
+ * A new table replaces the old one a few times in a run.  The old one is never
+ * freed, since readers have no lock.
  *
- * A module may be loaded after its callee was advised: the address that is not
- * known may be an outer one.
+ * A module may be loaded after the modules that it calls.  So an outer address
+ * of a stack may be unknown although the inner ones are known.
  *
  * A wrong match would cost memory only: free() does not depend on sites.
  *
@@ -34,8 +34,8 @@ static struct
 {
   Advice *advice;
   EdgeTable *table; /* NULL: none yet */
-  uint32_t is_busy; /* a thread renews it */
-  /* as sli_sites_filter, of the frames further out */
+  uint32_t is_busy; /* a thread is renewing it */
+  /* as sli_sites_filter, for the frames further out */
   bool outer_filter[SITES_FILTER_SIZE];
 } sites;
 
@@ -113,7 +113,8 @@ table_make (void)
     cache_clear ();
 }
 
-/* Looks which modules are loaded; false: another thread is doing so. */
+/* Renews the table if modules were loaded or unloaded; false: another thread is
+ * doing so. */
 static bool
 sites_renew (void)
 {
@@ -122,8 +123,8 @@ sites_renew (void)
   if (!__atomic_compare_exchange_n (&sites.is_busy, &is_busy, 1, false,
                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return false;
-  /* The loader's lock is taken within, and its holder may call malloc: so
-   * nobody waits for us. */
+  /* The scan takes the loader's lock, whose holder may call malloc.  So no
+   * thread may wait here. */
   if (sli_advice_modules_scan ())
     table_make ();
   STORE_RELEASE (&sites.is_busy, 0);
@@ -205,7 +206,8 @@ sli_sites_renew (void)
   if (LOAD_ACQUIRE (&sites.table) == NULL)
     return;
   sites_renew ();
-  /* what lay there led to no advice; what comes there may */
+  /* The cache may say that an address leads to no advice, where another module
+   * lies now. */
   cache_clear ();
 }
 

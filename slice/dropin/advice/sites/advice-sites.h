@@ -1,11 +1,11 @@
 /* advice-sites.h - which site a call comes from
  *
- * Layer: dropin.  By the return address, and the return addresses of the
- * frames around it where a site needs them.  A node of the advice's tree is
+ * Layer: dropin.  A site is found by the return address and, if it needs them,
+ * by the return addresses of the frames around.  A node of the advice's tree is
  * found by its parent and its address.
  *
- * Locks: none.  Whoever finds the table of modules old renews it, unless
- * another thread does; this one goes on without advice.
+ * Locks: none.  A thread that finds the table of modules out of date renews
+ * it, unless another thread is doing so; then it goes on without advice.
  *
  * Design: chapter 15.  SPDX-License-Identifier: MIT
  */
@@ -23,8 +23,9 @@ enum
   SITES_FILTER_SIZE = 4096 /* the least size of a page */
 };
 
-/* Whether advice may begin at an address, by its place in a page, which is the
- * same wherever the module lies.  So it holds before a module is known. */
+/* Says whether advice may begin at an address, by the offset in its page.  The
+ * offset is the same wherever a module lies, so the answer is right before the
+ * module is known. */
 extern bool sli_sites_filter[SITES_FILTER_SIZE]
     __attribute__ ((visibility ("hidden")));
 
@@ -34,8 +35,8 @@ sites_may_have (const void *return_address)
   return sli_sites_filter[(uintptr_t) return_address % SITES_FILTER_SIZE];
 }
 
-/* What callers of malloc lead to: the address above, the node below; node 0:
- * to no advice. */
+/* The nodes to which callers of malloc lead: the address in the upper bits, the
+ * node in the lower ones; node 0: there is no advice. */
 extern uint64_t sli_sites_cache[1 << SITES_CACHE_BITS]
     __attribute__ ((visibility ("hidden")));
 
@@ -73,11 +74,11 @@ unsigned sli_sites_find (unsigned node, const char *frame);
  * there is none. */
 const AdviceModule *sli_sites_missing (unsigned site);
 
-/* Begins with advice from a file, whose name is for messages. */
+/* Takes the advice of a file; `path' is for messages. */
 void sli_sites_begin (Advice *advice, const char *path);
-/* Another module may lie where one was. */
+/* Called when another module may have come to the addresses of one. */
 void sli_sites_renew (void);
-/* After fork(): no other thread renews the table. */
+/* Called in the child of a fork(), where no other thread renews the table. */
 void sli_sites_fork (void);
 
 #endif
