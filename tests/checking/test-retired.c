@@ -14,6 +14,7 @@
 
 #include "tests/testlib.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
