@@ -1,4 +1,4 @@
-/* diag.c - one line to the user, and the end
+/* diag.c - messages of one line, and the end of the program
  *
  * Layer: base.  No locks, no memory: it must work when all else fails.
  *
@@ -37,8 +37,8 @@ static struct
     DiagLastWords call;
     void *data;
   } pairs[2];
-  int shown;       /* which of them holds */
-  unsigned thread; /* that is at it, or was; 0: none yet */
+  int shown;       /* the index of the current pair */
+  unsigned thread; /* the one that ends the program; 0: none yet */
   bool is_done;
 } last_words;
 

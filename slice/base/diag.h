@@ -1,4 +1,4 @@
-/* diag.h - one line to the user, and the end
+/* diag.h - messages of one line, and the end of the program
  *
  * Layer: base.  Messages go to file descriptor 2 by write(2): no stdio, no
  * locale, no memory.  Each has the form
@@ -46,16 +46,17 @@ typedef struct
   unsigned alloc_thread, free_thread;
 } BlockSites;
 
-/* What is known of a block that was misused; 0 and NULL where nothing is. */
+/* What is known of a block that was misused; 0 and NULL: unknown. */
 typedef struct
 {
   const void *address;
   size_t given_bytes; /* the call's; DIAG_SIZE_UNKNOWN if it takes none */
-  size_t real_bytes;  /* what its size is in truth */
-  size_t slack_bytes; /* at a node's end, which are not its payload's */
-  const char *words;  /* some more, for people */
+  size_t real_bytes;  /* its real size */
+  size_t slack_bytes; /* at a node's end, behind its payload */
+  const char *words;  /* further text */
   const void *wrong;  /* bytes of which some were overwritten; NULL: none */
-  size_t n_wrong;     /* so many bytes, at least 1 */
+  size_t n_wrong;     /* the number of these bytes, at least 1 */
+
   uint8_t expected;   /* the value that each should have */
   BlockSites sites;
 } BlockFacts;

@@ -1,9 +1,9 @@
 /* analyse-owners.c - which object owns a freed block
  *
- * Tools.  A thread's frees without an allocation between them are a batch.  A
+ * Tools.  A batch is a thread's frees without an allocation between them.  A
  * freed block covers the blocks that were freed since the previous free of its
- * own site, if it is older than all of them: they were freed with it, so it
- * owns them.
+ * own site, if it is older than all of them.  It counts as their owner, since
+ * they were freed with it.
  *
  * Design: chapter 13.
  *

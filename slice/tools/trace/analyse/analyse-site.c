@@ -1,11 +1,11 @@
 /* analyse-site.c - the numbers of one site
  *
- * Tools.  A thread's part of it is a lane.  The live objects of a lane form a
- * list in the order of allocation, so the youngest is its tail, and a stack
- * that tolerates disorder (a freed object is removed when all above it are
- * freed) ends at the tail's end.  A lane's epoch ends when the list is empty;
- * a bump arena of that thread would have grown to the sum of all allocations
- * in it.
+ * Tools.  The part of a site that one thread allocates is a lane.  The live
+ * objects of a lane form a list in the order of allocation, so the youngest is
+ * its tail.  A stack that tolerates disorder (a freed object is removed when
+ * all above it are freed) would end at the tail's end.  A lane's epoch ends
+ * when the list is empty.  A bump arena of that thread would have grown to the
+ * sum of all allocations in the epoch.
  *
  * Design: chapter 13.
  *

@@ -1,8 +1,8 @@
 /* apply-paths.c - the stacks by which a site is known when the program runs
  *
- * Tools.  A stack begins with malloc's caller, and goes outward to the site's
- * outermost frame, or only as far as it takes to tell it from the stacks of
- * other sites.  So most sites need their return address alone.
+ * Tools.  A stack begins with malloc's caller and goes outward, until it
+ * differs from the stacks of all other sites.  So most sites need their return
+ * address alone.
  *
  * Design: chapter 15.  SPDX-License-Identifier: MIT
  */
@@ -40,8 +40,8 @@ node_child (Paths *paths, uint32_t parent, uint64_t pc, uint32_t result)
   return paths->n - 1;
 }
 
-/* The stack's frames, from the innermost.  Those beyond the site's outermost
- * one tell it from sites that have the same frames up to there. */
+/* The stack's frames, from the innermost.  Frames beyond the site's outermost
+ * one distinguish it from sites that have the same frames up to there. */
 static uint32_t
 chain_find (const Profile *profile, uint32_t node, uint32_t chain[CHAIN_MAX])
 {

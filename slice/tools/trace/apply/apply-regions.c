@@ -1,8 +1,8 @@
 /* apply-regions.c - replays each site on a region as libslice-advice has it
  *
- * Tools.  Each thread fills a chunk of its own for each site; a chunk goes
- * when its last block is freed.  So the memory that a region would take is
- * known, and not guessed from the site's class.
+ * Tools.  Each thread fills a chunk of its own for each site; a chunk is freed
+ * with its last block.  So the memory that a region would take is measured, and
+ * not estimated from the site's class.
  *
  * Design: chapter 15.  SPDX-License-Identifier: MIT
  */

@@ -309,31 +309,32 @@ sli_trace_options_init (TraceOptions *options, uint32_t n_hot)
                         .table = {
                             OPTION (TEXTS, "wrapper", 0, &options->wrappers,
                                     "REGEX",
-                                    "Functions that match are taken for "
-                                    "allocators and left out of "
+                                    "Functions that match count as "
+                                    "allocators and are left out of "
                                     "sites; may be repeated"),
                             OPTION (TEXTS, "own", 0, &options->own, "REGEX",
-                                    "Modules that match are the program's own, "
-                                    "no libraries; may be repeated"),
+                                    "Modules that match belong to the "
+                                    "program; may be repeated"),
                             OPTION (TEXTS, "set", 0, &options->thresholds,
                                     "NAME=VALUE",
-                                    "Another threshold (patterns --thresholds "
-                                    "shows them)"),
+                                    "Change a threshold (patterns "
+                                    "--thresholds shows them)"),
                             { OPTION_COUNT, "context", 0, &options->depth, "N",
-                              "A fixed depth of sites instead of the adaptive "
-                              "one",
+                              "Use a fixed depth of sites instead of the "
+                              "adaptive one",
                               1, SITE_DEPTH_MAX },
                             { OPTION_COUNT, "hot", 0, &profile->n_hot, "N",
-                              "Sites that are looked at closely", 0,
+                              "Sites with pictures and callers", 0,
                               UINT32_MAX },
                             { OPTION_REAL, "from", 0, &profile->from_time,
-                              "SECONDS", "Events from this time on", 0,
+                              "SECONDS", "Leave out earlier events", 0,
                               INFINITY },
                             { OPTION_REAL, "to", 0, &profile->to_time,
-                              "SECONDS", "Events to this time", 0, INFINITY },
+                              "SECONDS", "Leave out later events", 0,
+                              INFINITY },
                             { OPTION_REAL, "at", 0, &profile->chosen_time,
                               "SECONDS",
-                              "A moment for a flame graph of its own", 0,
+                              "Draw a flame graph of this moment", 0,
                               INFINITY },
                         } };
 }

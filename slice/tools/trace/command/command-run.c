@@ -341,8 +341,8 @@ sli_command_run (int argc, char **argv)
           { 0 } };
   const CommandLine line
       = { .words = "PROGRAM [ARGUMENT...]",
-          .help = "All of it: record to report.  What is there already is not "
-                  "done again.",
+          .help = "Runs all stages, from record to report.  Stages whose files "
+                  "are up to date are skipped.",
           .options = options,
           .trace = &trace,
           .runs = true };

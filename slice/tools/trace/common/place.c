@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of this program; false if the system does not tell. */
+/* The folder of this program; false if the system does not say. */
 static bool
 own_folder (char own[PATH_MAX])
 {

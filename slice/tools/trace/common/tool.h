@@ -35,8 +35,8 @@ void sli_tool_say (const char *format, ...) TOOL_PRINTF (1, 2);
 /* The same, and exit. */
 void sli_tool_exit (int code, const char *format, ...) TOOL_PRINTF (2, 3)
     __attribute__ ((noreturn));
-/* Notes that an input was damaged.  The rest of it is shown, and the exit
- * status tells. */
+/* Notes that an input was damaged.  The command shows the rest of it, and its
+ * exit status says so. */
 void sli_tool_bad_input (void);
 /* A command's exit status, after that. */
 int sli_tool_status (int code);
@@ -47,8 +47,8 @@ void *sli_tool_zero (size_t n_bytes);
 void *sli_tool_grow (void *block, size_t n_bytes);
 char *sli_tool_text (const char *format, ...) TOOL_PRINTF (1, 2);
 
-/* Progress: a line that is rewritten on a terminal, a line a second
- * elsewhere if the user wants it. */
+/* Progress: a line that is rewritten on a terminal; elsewhere a line every half
+ * second, if SLICE_TRACE_PROGRESS is set. */
 typedef struct
 {
   const char *what;

@@ -1,7 +1,7 @@
 /* pack-process.c - one recorded process: from its spool to its trace
  *
- * Tools.  A spool loses its name when it is mapped here: if the launcher is
- * killed, its memory goes with the program.
+ * Tools.  A spool loses its name when it is mapped here, so that the system
+ * frees its memory when the program ends, even if the launcher is killed.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */

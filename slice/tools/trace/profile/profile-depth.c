@@ -261,9 +261,9 @@ part_add (Parts *parts, const SiteStats *whole, SiteClass whole_class,
     parts->clear += part->allocs;
 }
 
-/* Returns true if a split pays: most of the site gets better, or it is a
- * wrapper with few callers, some of which have a clear pattern of their
- * own. */
+/* Returns true if a site should be split: if most of it gets a better class, or
+ * if it is a wrapper with few callers, some of which have a clear pattern of
+ * their own. */
 static bool
 parts_are_worth (const Parts *parts, uint64_t allocs)
 {

@@ -2,8 +2,8 @@
  * report
  *
  * Tools.  `format` changes when the meaning of a key does.  A sampled trace has
- * a format of its own: its sites have no classes, so what needs those refuses
- * the file.
+ * a format of its own: its sites have no classes, so commands that need classes
+ * refuse the file.
  *
  * SPDX-License-Identifier: MIT
  */

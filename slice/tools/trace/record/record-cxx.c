@@ -1,10 +1,10 @@
 /* record-cxx.c - the entry points of C++: operator new and delete
  *
- * Tools, in the preloaded object.  An operator calls the program's own or the
- * runtime's.  It only marks the thread, so that the malloc or free inside is
- * recorded as this operator.  If there was none (an operator with a pool of
- * its own), it removes the mark, and inner calls, if any, were recorded as
- * they are.  What a sampled recording leaves out needs no mark.
+ * Tools, in the preloaded object.  An operator here marks the thread and calls
+ * the program's own operator or the runtime's, and the malloc or free inside
+ * is recorded as this operator.  If there was none (an operator with a pool of
+ * its own), the mark is removed afterwards.  A block that a sampled recording
+ * leaves out needs no mark.
  *
  * Compiled with -fexceptions: std::bad_alloc passes through here, and takes
  * the mark with it.

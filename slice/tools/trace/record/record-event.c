@@ -127,9 +127,9 @@ event_write (RecordThread *self, unsigned op, uint64_t address, size_t size,
   event_finish (self);
 }
 
-/* The time now, after all that the program did before.  Without the wait, the
- * clock may be read before another thread's allocation of the block is
- * visible, and the free would come before the allocation. */
+/* Reads the time after all earlier instructions are done.  Otherwise the clock
+ * may be read before another thread's allocation of the block is visible, and
+ * the free would seem to come before the allocation. */
 static uint64_t
 time_after (void)
 {

@@ -9,8 +9,9 @@
  * Before dlsym() has found the next malloc, blocks come from a small static
  * arena and are never passed to a real free().
  *
- * A sampled recording leaves most calls alone (record-sample.h).  Their
- * condition is false before the start, and in any other recording.
+ * A sampled recording leaves most calls out (record-sample.h): those for which
+ * a condition holds, which is false before the start and in any other
+ * recording.
  *
  * Design: chapter 13.
  *
@@ -64,8 +65,8 @@ early_alloc (size_t alignment, size_t size)
   return &early.bytes[at];
 }
 
-/* Samples from now on.  Early blocks always take the way on which free() finds
- * them. */
+/* Starts the sampling.  Early blocks always take the path on which free()
+ * recognises them. */
 void
 sli_record_sample (uint32_t mean_bytes, uint32_t seed)
 {
@@ -146,9 +147,9 @@ cost_end (uint64_t begin)
 
 /* --- entry points --------------------------------------------------------
  *
- * The calls that most programs make often are jumps to RECORDED functions: so a
- * call that a sampled recording leaves alone saves no registers, and there is
- * no further frame on the stack. */
+ * The calls that most programs make often are jumps to RECORDED functions.  So
+ * a call that a sampled recording leaves out saves no registers, and adds no
+ * frame to the stack. */
 #define RECORDED static __attribute__ ((noinline))
 
 static uint32_t

@@ -1,4 +1,4 @@
-/* trial-run.c - runs of the program in turn, and what they differ by
+/* trial-run.c - runs the program in turn, and measures by what the runs differ
  *
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */

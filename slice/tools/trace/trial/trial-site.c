@@ -61,8 +61,8 @@ is_named (const Profile *profile, const SiteResult *result,
   return found;
 }
 
-/* Whether a site goes with the hottest that suits: the compiler makes several
- * of a function that it inlines. */
+/* Returns true if a site belongs to the hottest that suits: the compiler makes
+ * several sites of a function that it inlines. */
 static bool
 is_like (const Profile *profile, const SiteResult *result,
          const SiteResult *first)

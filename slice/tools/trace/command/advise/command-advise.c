@@ -58,15 +58,17 @@ sli_command_advise (int argc, char **argv)
   TraceOptions trace;
   const char *times = NULL, *replay = NULL;
   const ToolOption options[]
-      = { OPTION (OUTPUT, NULL, 'o', &advise.output, "FILE", "The JSON"),
-          OPTION (FLAG, "text", 0, &advise.text, NULL, "For people"),
+      = { OPTION (OUTPUT, NULL, 'o', &advise.output, "FILE",
+                  "Where to write JSON"),
+          OPTION (FLAG, "text", 0, &advise.text, NULL,
+                  "Print text instead of JSON"),
           OPTION (INPUT, "times", 0, &times, "FILE",
                   "The program's own times: a timed trace or its patterns"),
-          OPTION (INPUT, "replay", 0, &replay, "FILE", "Of replay"),
+          OPTION (INPUT, "replay", 0, &replay, "FILE", "The output of replay"),
           { 0 } };
   const CommandLine line = { .words = "INPUT...",
-                             .help = "What to change, and what it saves: of "
-                                     "traces or patterns.",
+                             .help = "Says what to change and what that saves, "
+                                     "from traces or patterns.",
                              .options = options,
                              .trace = &trace,
                              .least = 1,

@@ -52,8 +52,8 @@ sli_command_apply (int argc, char **argv)
           { 0 } };
   const CommandLine line
       = { .words = "TRACE",
-          .help = "Advice that slice-run --advice follows in the unchanged "
-                  "program.",
+          .help = "Writes advice that slice-run --advice follows in the "
+                  "unchanged program.",
           .options = table,
           .trace = &trace,
           .least = 1,

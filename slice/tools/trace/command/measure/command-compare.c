@@ -246,17 +246,17 @@ sli_command_compare (int argc, char **argv)
       = { { OPTION_COUNT, NULL, 'n', &n, "N", "Runs of each (10)", 2,
             N_RUNS_MAX },
           OPTION (FLAG, "medians", 0, &medians, NULL,
-                  "The medians of the savings, as predict counts"),
+                  "Print the medians of what each pair of runs saves"),
           OPTION (FLAG, "replay", 0, &replay, NULL,
-                  "Traces, on malloc and on slices"),
+                  "Replay traces on malloc and on slices instead"),
           OPTION (TEXTS, "preload", 0, &preloads, "LIBRARY",
                   "Another malloc for --replay; may be repeated"),
           { 0 } };
   const CommandLine line = { .words = "COMMAND COMMAND",
-                             .help = "Whether two commands, each in quotes, "
-                                     "differ in time and memory; with "
-                                     "--replay, of traces, what allocators "
-                                     "cost.",
+                             .help = "Finds out whether two commands, each in "
+                                     "quotes, differ in time and memory.  With "
+                                     "--replay it compares allocators instead, "
+                                     "on traces.",
                              .options = options,
                              .trace = &trace,
                              .least = 1,

@@ -29,8 +29,9 @@
  * about it; unless it is as short as the start of the libraries. */
 #define SLOWER_MAX 1.5
 #define SLOWER_SEC 0.02
-/* The runs must be this sure, so that the interval leaves something for the
- * model and for the measurement after the change; or there are more of them. */
+/* The program runs more often until the interval of its runs is this narrow,
+ * so that the rest is left for the errors of the model and of the measurement
+ * after the change. */
 #define NOISE_SHARE 0.15
 #define MORE_ROUNDS 4
 /* The site's blocks that the library must have found. */
@@ -139,8 +140,8 @@ memory_print (const TrialRuns *runs)
             saving.value - half, saving.value + half, before);
 }
 
-/* Sees to it that the library finds the calls; then runs the program until the
- * saving is sure enough. */
+/* Checks that the library finds the calls; then runs the program until the
+ * interval of the saving is narrow enough. */
 static void
 runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
            const char *advice, TrialCosts costs)
@@ -215,9 +216,9 @@ sli_command_predict (int argc, char **argv)
           { 0 } };
   const CommandLine line
       = { .words = "TRACE COMMAND",
-          .help = "What one site's arena saves in time and memory: tries it "
-                  "in the unchanged program.  COMMAND is in quotes, and runs "
-                  "the program that was recorded.",
+          .help = "Tries an arena for one site in the unchanged program, and "
+                  "says what it saves in time and memory.  COMMAND, in "
+                  "quotes, runs the program that was recorded.",
           .options = table,
           .trace = &trace,
           .least = 2,

@@ -96,10 +96,12 @@ sli_command_time (int argc, char **argv)
   const char *path = "-";
   int code;
   const ToolOption options[]
-      = { OPTION (OUTPUT, NULL, 'o', &path, "FILE", "The table"), { 0 } };
+      = { OPTION (OUTPUT, NULL, 'o', &path, "FILE",
+                  "Where to write the table"),
+          { 0 } };
   const CommandLine line
       = { .words = "PROGRAM [ARGUMENT...]",
-          .help = "Where a program's time in the allocator goes.",
+          .help = "Shows where a program spends its allocator time.",
           .options = options,
           .trace = &trace,
           .runs = true };

@@ -133,8 +133,8 @@ sli_command_diff (int argc, char **argv)
                                    "Lines (30)", 1, UINT32_MAX },
                                  { 0 } };
   const CommandLine line = { .words = "BEFORE AFTER",
-                             .help = "Two traces' or patterns' sites side by "
-                                     "side.",
+                             .help = "Shows the sites of two traces or "
+                                     "patterns side by side.",
                              .options = options,
                              .trace = &trace,
                              .least = 2,

@@ -72,10 +72,10 @@ sli_command_dump (int argc, char **argv)
 {
   bool with_stack = false;
   const ToolOption options[] = { OPTION (FLAG, "stacks", 0, &with_stack, NULL,
-                                         "Each event with its stack"),
+                                         "Print each event with its stack"),
                                  { 0 } };
   const CommandLine line = { .words = "TRACE",
-                             .help = "Each event on a line.",
+                             .help = "Prints each event on a line.",
                              .options = options,
                              .least = 1,
                              .most = 1 };
@@ -111,7 +111,7 @@ sli_command_info (int argc, char **argv)
 {
   const CommandLine line
       = { .words = "TRACE",
-          .help = "What a trace says of itself, with counts.",
+          .help = "Prints the facts about a trace, with counts.",
           .least = 1,
           .most = 1 };
   TraceReader *reader = open_or_exit (&line, argc, argv);

@@ -73,10 +73,10 @@ sli_command_export (int argc, char **argv)
           OPTION (TEXT, "format", 0, &format, "FORMAT",
                   "pprof, folded, dhat, massif or operations"),
           OPTION (FLAG, "count", 0, &by_count, NULL,
-                  "Calls instead of bytes, in folded stacks"),
+                  "Count calls instead of bytes in folded stacks"),
           { 0 } };
   const CommandLine line = { .words = "TRACE",
-                             .help = "The formats of other tools.",
+                             .help = "Writes the format of another tool.",
                              .options = options,
                              .trace = &trace,
                              .least = 1,

@@ -63,12 +63,13 @@ sli_command_patterns (int argc, char **argv)
   const ToolOption table[]
       = { OPTION (OUTPUT, NULL, 'o', &options.output, "FILE", "The JSON"),
           OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
-                  "Functions that count as consumers"),
+                  "Functions that count as callers"),
           OPTION (FLAG, "thresholds", 0, &thresholds, NULL,
                   "Print the decision list instead"),
           { 0 } };
   const CommandLine line = { .words = "TRACE",
-                             .help = "Every site's numbers and class.",
+                             .help = "Prints the numbers and the class of "
+                                     "every site.",
                              .options = table,
                              .trace = &options.trace,
                              .most = 1 };
@@ -169,8 +170,8 @@ sli_command_hot (int argc, char **argv)
                   "JSON instead of the table"),
           { 0 } };
   Profile *profile = one_trace_open (&options, table,
-                                     "The sites that allocate most.", argc,
-                                     argv);
+                                     "Lists the sites that allocate most.",
+                                     argc, argv);
   if (options.output != NULL)
     {
       FILE *file = sli_file_begin (options.output);
@@ -214,12 +215,12 @@ sli_command_callers (int argc, char **argv)
           OPTION (TEXT, "site", 0, &options.site, "TEXT",
                   "Only sites with this in their name"),
           OPTION (TEXT, "passes", 0, &options.passes, "REGEX",
-                  "The first frame that matches, not the next one"),
+                  "The caller is the first frame that matches"),
           { 0 } };
   bool any = false;
   Profile *profile = one_trace_open (&options, table,
-                                     "Who consumes a site, in percent.", argc,
-                                     argv);
+                                     "Shows a site's callers, in percent.",
+                                     argc, argv);
   sample_print (profile);
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {

@@ -67,15 +67,15 @@ sli_command_pins (int argc, char **argv)
           OPTION (OUTPUT, "picture", 0, &options.picture, "FILE",
                   "The address space over time, as SVG"),
           OPTION (TEXT, "malloc", 0, &options.malloc_name, "glibc|purging",
-                  "How the program's malloc returns memory, if not as the "
-                  "one that it has loaded"),
+                  "How the program's malloc returns memory; by default, as "
+                  "the one that it has loaded does"),
           { OPTION_COUNT, NULL, 'n', &options.n_rows, "N", "Lines (20)", 1,
             UINT32_MAX },
           { 0 } };
   const CommandLine line
       = { .words = "TRACE",
-          .help = "The sites whose blocks keep pages resident that hold "
-                  "little else.",
+          .help = "Shows the sites whose blocks keep nearly empty pages "
+                  "resident.",
           .options = table,
           .trace = &options.trace,
           .least = 1,

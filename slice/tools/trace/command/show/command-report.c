@@ -16,15 +16,16 @@ sli_command_report (int argc, char **argv)
   const char *path = "-", *times = NULL, *replay = NULL, *advice = NULL;
   bool text = false;
   const ToolOption options[]
-      = { OPTION (OUTPUT, NULL, 'o', &path, "FILE", "The page"),
+      = { OPTION (OUTPUT, NULL, 'o', &path, "FILE", "Where to write the page"),
           OPTION (FLAG, "text", 0, &text, NULL, "Text instead of HTML"),
           OPTION (INPUT, "times", 0, &times, "FILE",
                   "The program's own times: a timed trace or its patterns"),
-          OPTION (INPUT, "replay", 0, &replay, "FILE", "Of replay"),
-          OPTION (INPUT, "advice", 0, &advice, "FILE", "Of advise"),
+          OPTION (INPUT, "replay", 0, &replay, "FILE", "The output of replay"),
+          OPTION (INPUT, "advice", 0, &advice, "FILE", "The output of advise"),
           { 0 } };
   const CommandLine line = { .words = "INPUT",
-                             .help = "One page, of a trace or patterns.",
+                             .help = "Writes one page about a trace or "
+                                     "patterns.",
                              .options = options,
                              .trace = &trace,
                              .least = 1,
