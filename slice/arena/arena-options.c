@@ -13,7 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/source/block-source.h"
+#include "arena/block/block-source.h"
 #include "arena/source/span.h"
 #include "base/diag.h"
 #include "base/option.h"

@@ -18,7 +18,7 @@
 #define SLI_ARENA_BUMP_H
 
 #include "arena-options.h"
-#include "arena/source/block-source.h"
+#include "arena/block/block-source.h"
 #include "annotate.h"
 #include "base/check.h"
 #include "port/compiler.h"

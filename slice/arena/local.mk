@@ -9,10 +9,10 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/arena-options.c \
 	%D%/arena-options.h \
 	%D%/arena-private.h \
-	%D%/source/block-growth.c \
-	%D%/source/block-map.c \
-	%D%/source/block-source.c \
-	%D%/source/block-source.h \
+	%D%/block/block-growth.c \
+	%D%/block/block-map.c \
+	%D%/block/block-source.c \
+	%D%/block/block-source.h \
 	%D%/bump.c \
 	%D%/bump.h \
 	%D%/exports.c \

@@ -38,9 +38,9 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	%D%/test-linear-steps.c \
 	$(arena_test_sources) \
 	slice/arena/arena-options.c \
-	slice/arena/source/block-growth.c \
-	slice/arena/source/block-map.c \
-	slice/arena/source/block-source.c \
+	slice/arena/block/block-growth.c \
+	slice/arena/block/block-map.c \
+	slice/arena/block/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/linear/linear.c \
 	slice/arena/linear/linear-grow.c \

@@ -22,9 +22,9 @@
 	slice/arena/tlsf/tlsf-tail.c \
 	slice/arena/tlsf/tlsf-walk.c \
 	slice/arena/arena-options.c \
-	slice/arena/source/block-growth.c \
-	slice/arena/source/block-map.c \
-	slice/arena/source/block-source.c \
+	slice/arena/block/block-growth.c \
+	slice/arena/block/block-map.c \
+	slice/arena/block/block-source.c \
 	slice/arena/bump.c \
 	slice/arena/traced.c \
 	slice/arena/source/source-map.c \

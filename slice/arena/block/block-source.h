@@ -21,8 +21,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_ARENA_SOURCE_BLOCK_SOURCE_H
-#define SLI_ARENA_SOURCE_BLOCK_SOURCE_H
+#ifndef SLI_ARENA_BLOCK_BLOCK_SOURCE_H
+#define SLI_ARENA_BLOCK_BLOCK_SOURCE_H
 
 #include <slice/arena.h>
 

@@ -11,7 +11,7 @@
 
 #include "block-source.h"
 
-#include "span.h"
+#include "arena/source/span.h"
 
 enum
 {

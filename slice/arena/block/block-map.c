@@ -17,8 +17,8 @@
 #include "base/check.h"
 #include "base/trace.h"
 #include "port/compiler.h"
-#include "source-map.h"
-#include "span.h"
+#include "arena/source/source-map.h"
+#include "arena/source/span.h"
 
 enum
 {
