@@ -20,13 +20,13 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/owned.h \
 	%D%/ralloc/ralloc.c \
 	%D%/ralloc/ralloc-extension.c \
-	%D%/ralloc/ralloc-free.c \
-	%D%/ralloc/ralloc-free.h \
-	%D%/ralloc/ralloc-free-blocks.c \
-	%D%/ralloc/ralloc-free-plain.c \
-	%D%/ralloc/ralloc-free-search.c \
-	%D%/ralloc/ralloc-free-suspend.c \
-	%D%/ralloc/ralloc-free-survive.c \
+	%D%/ralloc/free/ralloc-free.c \
+	%D%/ralloc/free/ralloc-free.h \
+	%D%/ralloc/free/ralloc-free-blocks.c \
+	%D%/ralloc/free/ralloc-free-plain.c \
+	%D%/ralloc/free/ralloc-free-search.c \
+	%D%/ralloc/free/ralloc-free-suspend.c \
+	%D%/ralloc/free/ralloc-free-survive.c \
 	%D%/ralloc/ralloc-limit.c \
 	%D%/ralloc/ralloc-reference.c \
 	%D%/ralloc/ralloc-report.c \

@@ -152,7 +152,7 @@ struct Extension
     } search;
   };
   uintptr_t search_serial;       /* the result of the last search: see
-                                    ralloc/ralloc-free-search.c */
+                                    ralloc-free-search.c */
 };
 
 #endif

@@ -58,7 +58,7 @@ findings ()
               || target ~ /^page\/(extent-cache|map|page|region)\.h$/))
         return 1
       # Is a root at the start of a chunk?  Its slab tells, without a call.
-      if (path ~ /^context\/(node|ralloc\/ralloc-free-plain)\.c$/ \
+      if (path ~ /^context\/(node|ralloc\/free\/ralloc-free-plain)\.c$/ \
           && target == "slab/chunk.h") return 1
       # An arena may be a node of a tree.
       if (path == "arena/in-context.c" && target == "context/owned.h") return 1

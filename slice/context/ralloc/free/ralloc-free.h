@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_CONTEXT_RALLOC_RALLOC_FREE_H
-#define SLI_CONTEXT_RALLOC_RALLOC_FREE_H
+#ifndef SLI_CONTEXT_RALLOC_FREE_RALLOC_FREE_H
+#define SLI_CONTEXT_RALLOC_FREE_RALLOC_FREE_H
 
 #include "context/node.h"
 #include "page/region.h"
