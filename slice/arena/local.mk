@@ -9,16 +9,19 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/arena-options.c \
 	%D%/arena-options.h \
 	%D%/arena-private.h \
-	%D%/block/block-growth.c \
-	%D%/block/block-map.c \
-	%D%/block/block-source.c \
-	%D%/block/block-source.h \
 	%D%/bump.c \
 	%D%/bump.h \
 	%D%/exports.c \
 	%D%/in-context.c \
 	%D%/locked.c \
 	%D%/locked.h \
+	%D%/question.c \
+	%D%/traced.c \
+	%D%/traced.h \
+	%D%/block/block-growth.c \
+	%D%/block/block-map.c \
+	%D%/block/block-source.c \
+	%D%/block/block-source.h \
 	%D%/linear/linear-grow.c \
 	%D%/linear/linear-mark.c \
 	%D%/linear/linear-resize.c \
@@ -33,7 +36,6 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/pool/pool-track.c \
 	%D%/pool/pool.c \
 	%D%/pool/pool.h \
-	%D%/question.c \
 	%D%/source/source-file.c \
 	%D%/source/source-fixed.c \
 	%D%/source/source-huge.c \
@@ -57,9 +59,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/tlsf/tlsf-tail.c \
 	%D%/tlsf/tlsf-walk.c \
 	%D%/tlsf/tlsf.c \
-	%D%/tlsf/tlsf.h \
-	%D%/traced.c \
-	%D%/traced.h
+	%D%/tlsf/tlsf.h
 %C%_libarena_la_CFLAGS = $(slice_cflags)
 slice_libslice_la_LIBADD += %D%/libarena.la
 

@@ -33,8 +33,8 @@ object ()
   source=$1
   shift
   $CC $flags $glib_flags "$@" -c "$source" \
-    -o "$temporary/objects/o-$(basename "$(dirname "$source")")-$(basename \
-      "$source").o" || exit 99
+    -o "$temporary/objects/o-$(echo "${source#"$top_srcdir/"}" | tr / -).o" \
+    || exit 99
 }
 
 mkdir "$temporary/objects"

@@ -10,7 +10,7 @@
  * they find libslice in whatever order the two are loaded.
  *
  * Linear contexts of the old style and of the new have the same handle (see
- * context/linear.c), so linear_alloc_child() serves both.
+ * context/linear/), so linear_alloc_child() serves both.
  * Design: chapter 7.  Source: Mesa's util/ralloc.h (interface only).
  *
  * SPDX-License-Identifier: MIT

@@ -24,10 +24,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_CONTEXT_LINEAR_PREFIX_H
-#define SLI_CONTEXT_LINEAR_PREFIX_H
+#ifndef SLI_CONTEXT_LINEAR_LINEAR_PREFIX_H
+#define SLI_CONTEXT_LINEAR_LINEAR_PREFIX_H
 
-#include "node.h"
+#include "context/node.h"
 
 enum
 {

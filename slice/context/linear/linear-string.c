@@ -11,7 +11,7 @@
 
 #include <slice/ralloc.h>
 
-#include "node.h"
+#include "context/node.h"
 
 enum
 {
