@@ -18,84 +18,100 @@ endif
 
 # Everything but main(), for the tests.
 %C%_libtrace_la_SOURCES = \
-	%D%/trace/analyse/analyse.c \
-	%D%/trace/analyse/analyse.h \
 	%D%/trace/analyse/analyse-lives.c \
 	%D%/trace/analyse/analyse-owners.c \
 	%D%/trace/analyse/analyse-parts.h \
 	%D%/trace/analyse/analyse-scopes.c \
 	%D%/trace/analyse/analyse-site.c \
-	%D%/trace/analyse/classify.c \
-	%D%/trace/analyse/classify.h \
+	%D%/trace/analyse/analyse.c \
+	%D%/trace/analyse/analyse.h \
 	%D%/trace/analyse/classify-numbers.c \
 	%D%/trace/analyse/classify-numbers.h \
-	%D%/trace/apply/apply.c \
-	%D%/trace/apply/apply.h \
+	%D%/trace/analyse/classify.c \
+	%D%/trace/analyse/classify.h \
 	%D%/trace/apply/apply-paths.c \
 	%D%/trace/apply/apply-regions.c \
-	%D%/trace/command/advise/advice.c \
-	%D%/trace/command/advise/advice.h \
-	%D%/trace/command/advise/advice-write.c \
+	%D%/trace/apply/apply.c \
+	%D%/trace/apply/apply.h \
 	%D%/trace/command/command-line.c \
 	%D%/trace/command/command-line.h \
+	%D%/trace/command/command-run.c \
+	%D%/trace/command/commands.h \
+	%D%/trace/command/stage-process.c \
+	%D%/trace/command/stage-process.h \
+	%D%/trace/command/advise/advice-write.c \
+	%D%/trace/command/advise/advice.c \
+	%D%/trace/command/advise/advice.h \
 	%D%/trace/command/advise/command-advise.c \
 	%D%/trace/command/advise/command-apply.c \
 	%D%/trace/command/measure/command-compare.c \
+	%D%/trace/command/measure/command-predict.c \
+	%D%/trace/command/measure/command-replay.c \
+	%D%/trace/command/measure/command-time.c \
+	%D%/trace/command/measure/replay-parts.h \
+	%D%/trace/command/measure/replay-site.c \
+	%D%/trace/command/record/command-record.c \
+	%D%/trace/command/record/record-parts.h \
+	%D%/trace/command/record/record-place.c \
+	%D%/trace/command/record/record-plain.c \
 	%D%/trace/command/show/command-diff.c \
 	%D%/trace/command/show/command-dump.c \
 	%D%/trace/command/show/command-export.c \
 	%D%/trace/command/show/command-patterns.c \
 	%D%/trace/command/show/command-pins.c \
-	%D%/trace/command/measure/command-predict.c \
-	%D%/trace/command/record/command-record.c \
-	%D%/trace/command/measure/command-replay.c \
 	%D%/trace/command/show/command-report.c \
-	%D%/trace/command/command-run.c \
-	%D%/trace/command/measure/command-time.c \
-	%D%/trace/command/commands.h \
-	%D%/trace/command/record/record-parts.h \
-	%D%/trace/command/measure/replay-parts.h \
-	%D%/trace/command/measure/replay-site.c \
-	%D%/trace/command/record/record-place.c \
-	%D%/trace/command/record/record-plain.c \
-	%D%/trace/command/stage-process.c \
-	%D%/trace/command/stage-process.h \
 	%D%/trace/common/json.c \
 	%D%/trace/common/json.h \
 	%D%/trace/common/measure.c \
 	%D%/trace/common/measure.h \
-	%D%/trace/export/export.h \
-	%D%/trace/export/export-dhat.c \
-	%D%/trace/export/export-folded.c \
-	%D%/trace/export/export-massif.c \
-	%D%/trace/export/export-pprof.c \
-	%D%/trace/format/operations.c \
-	%D%/trace/format/operations.h \
 	%D%/trace/common/origin.c \
 	%D%/trace/common/origin.h \
 	%D%/trace/common/place.c \
 	%D%/trace/common/place.h \
-	%D%/trace/pack/pack.c \
-	%D%/trace/pack/pack.h \
+	%D%/trace/common/stage.c \
+	%D%/trace/common/stage.h \
+	%D%/trace/common/table.c \
+	%D%/trace/common/table.h \
+	%D%/trace/common/tool.c \
+	%D%/trace/common/tool.h \
+	%D%/trace/export/export-dhat.c \
+	%D%/trace/export/export-folded.c \
+	%D%/trace/export/export-massif.c \
+	%D%/trace/export/export-pprof.c \
+	%D%/trace/export/export.h \
+	%D%/trace/format/operations.c \
+	%D%/trace/format/operations.h \
+	%D%/trace/format/trace-blocks.c \
+	%D%/trace/format/trace-format.h \
+	%D%/trace/format/trace-names.c \
+	%D%/trace/format/trace-read-parts.h \
+	%D%/trace/format/trace-read.c \
+	%D%/trace/format/trace-read.h \
+	%D%/trace/format/trace-stream.c \
+	%D%/trace/format/trace-twins.c \
+	%D%/trace/format/trace-write.c \
+	%D%/trace/format/trace-write.h \
+	%D%/trace/format/xxh64.c \
+	%D%/trace/pack/pack-chunks.c \
 	%D%/trace/pack/pack-clock.c \
 	%D%/trace/pack/pack-clock.h \
-	%D%/trace/pack/pack-chunks.c \
 	%D%/trace/pack/pack-parts.h \
 	%D%/trace/pack/pack-process.c \
 	%D%/trace/pack/pack-rss.c \
+	%D%/trace/pack/pack.c \
+	%D%/trace/pack/pack.h \
+	%D%/trace/pack/spool.h \
 	%D%/trace/pins/heap-bins.c \
 	%D%/trace/pins/heap-bins.h \
 	%D%/trace/pins/heap-model.c \
 	%D%/trace/pins/heap-model.h \
 	%D%/trace/pins/heap-segments.c \
-	%D%/trace/pins/pins.c \
 	%D%/trace/pins/pins-draw.c \
-	%D%/trace/pins/pins.h \
 	%D%/trace/pins/pins-write.c \
+	%D%/trace/pins/pins.c \
+	%D%/trace/pins/pins.h \
 	%D%/trace/profile/call-tree.c \
 	%D%/trace/profile/call-tree.h \
-	%D%/trace/profile/profile.c \
-	%D%/trace/profile/profile.h \
 	%D%/trace/profile/profile-callers.c \
 	%D%/trace/profile/profile-depth.c \
 	%D%/trace/profile/profile-flames.c \
@@ -105,11 +121,13 @@ endif
 	%D%/trace/profile/profile-pictures.c \
 	%D%/trace/profile/profile-reading.c \
 	%D%/trace/profile/profile-sampled.c \
+	%D%/trace/profile/profile.c \
+	%D%/trace/profile/profile.h \
 	%D%/trace/replay/replay-backends.c \
-	%D%/trace/replay/replay.c \
-	%D%/trace/replay/replay.h \
 	%D%/trace/replay/replay-run.c \
 	%D%/trace/replay/replay-write.c \
+	%D%/trace/replay/replay.c \
+	%D%/trace/replay/replay.h \
 	%D%/trace/replay/resample.c \
 	%D%/trace/replay/resample.h \
 	%D%/trace/report/page.c \
@@ -126,29 +144,11 @@ endif
 	%D%/trace/sites/names.h \
 	%D%/trace/sites/sites.c \
 	%D%/trace/sites/sites.h \
-	%D%/trace/pack/spool.h \
-	%D%/trace/common/table.c \
-	%D%/trace/common/table.h \
-	%D%/trace/common/stage.c \
-	%D%/trace/common/stage.h \
 	%D%/trace/sites/symbols.c \
 	%D%/trace/sites/symbols.h \
-	%D%/trace/common/tool.c \
-	%D%/trace/common/tool.h \
-	%D%/trace/format/trace-format.h \
-	%D%/trace/format/trace-blocks.c \
-	%D%/trace/format/trace-names.c \
-	%D%/trace/format/trace-read.c \
-	%D%/trace/format/trace-read.h \
-	%D%/trace/format/trace-read-parts.h \
-	%D%/trace/format/trace-stream.c \
-	%D%/trace/format/trace-twins.c \
-	%D%/trace/format/trace-write.c \
-	%D%/trace/format/trace-write.h \
-	%D%/trace/format/xxh64.c \
-	%D%/trace/trial/trial.h \
 	%D%/trace/trial/trial-run.c \
-	%D%/trace/trial/trial-site.c
+	%D%/trace/trial/trial-site.c \
+	%D%/trace/trial/trial.h
 nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 %C%_libtrace_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DSLICE_TRACE_LIBDIR='"$(pkglibdir)"' \
@@ -178,28 +178,28 @@ CLEANFILES += %D%/trace/report/page-files.c
 # exceptions pass through it.  The compiler must not take its malloc for the
 # one it knows.
 %C%_slice_trace_record_la_SOURCES = \
-	%D%/trace/record/record.c \
-	%D%/trace/record/record.h \
-	%D%/trace/record/record-check.c \
+	%D%/trace/format/trace-format.h \
+	%D%/trace/format/xxh64.c \
+	%D%/trace/pack/spool.h \
 	%D%/trace/record/record-cxx.c \
 	%D%/trace/record/record-event.c \
 	%D%/trace/record/record-hooks.c \
-	%D%/trace/record/record-chunks.c \
-	%D%/trace/record/record-log.c \
-	%D%/trace/record/record-reserve.c \
 	%D%/trace/record/record-sample.c \
 	%D%/trace/record/record-sample.h \
-	%D%/trace/record/sample-gap.h \
-	%D%/trace/record/record-spool.c \
-	%D%/trace/record/record-spool.h \
-	%D%/trace/record/record-modules.c \
-	%D%/trace/record/record-stack.c \
-	%D%/trace/record/record-stack.h \
-	%D%/trace/record/record-unwind.c \
 	%D%/trace/record/record-start.c \
-	%D%/trace/pack/spool.h \
-	%D%/trace/format/trace-format.h \
-	%D%/trace/format/xxh64.c
+	%D%/trace/record/record.c \
+	%D%/trace/record/record.h \
+	%D%/trace/record/sample-gap.h \
+	%D%/trace/record/spool/record-chunks.c \
+	%D%/trace/record/spool/record-log.c \
+	%D%/trace/record/spool/record-reserve.c \
+	%D%/trace/record/spool/record-spool.c \
+	%D%/trace/record/spool/record-spool.h \
+	%D%/trace/record/stack/record-check.c \
+	%D%/trace/record/stack/record-modules.c \
+	%D%/trace/record/stack/record-stack.c \
+	%D%/trace/record/stack/record-stack.h \
+	%D%/trace/record/stack/record-unwind.c
 %C%_slice_trace_record_la_CFLAGS = $(SLICE_WARN_CFLAGS) \
 	-Wno-missing-prototypes -fvisibility=hidden \
 	-ftls-model=initial-exec -fexceptions -fno-builtin

@@ -9,10 +9,10 @@
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
-#ifndef SLI_TRACE_RECORD_RECORD_SPOOL_H
-#define SLI_TRACE_RECORD_RECORD_SPOOL_H
+#ifndef SLI_TRACE_RECORD_SPOOL_RECORD_SPOOL_H
+#define SLI_TRACE_RECORD_SPOOL_RECORD_SPOOL_H
 
-#include "record.h"
+#include "tools/trace/record/record.h"
 #include <pthread.h>
 
 /* Pages are reserved in steps of this size. */

@@ -5,10 +5,10 @@
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
-#ifndef SLI_TRACE_RECORD_RECORD_STACK_H
-#define SLI_TRACE_RECORD_RECORD_STACK_H
+#ifndef SLI_TRACE_RECORD_STACK_RECORD_STACK_H
+#define SLI_TRACE_RECORD_STACK_RECORD_STACK_H
 
-#include "record.h"
+#include "tools/trace/record/record.h"
 #include <link.h>
 
 /* --- record-modules.c --- */

@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "record.h"
+#include "tools/trace/record/record.h"
 #include <dlfcn.h>
 #include <unwind.h>
 
