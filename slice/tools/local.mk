@@ -161,12 +161,17 @@ nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 %C%_libtrace_la_LIBADD = $(trace_libs)
 
 # The report's HTML and CSS, in the program.
-trace_page = %D%/trace/report/page.html %D%/trace/report/page.css \
-	%D%/trace/report/shapes.html %D%/trace/report/shares.html \
-	%D%/trace/report/sampled.html %D%/trace/report/site.html
-EXTRA_DIST += %D%/trace/report/embed.awk $(trace_page)
+trace_template = %D%/trace/report/template
+trace_page = \
+	$(trace_template)/page.css \
+	$(trace_template)/page.html \
+	$(trace_template)/sampled.html \
+	$(trace_template)/shapes.html \
+	$(trace_template)/shares.html \
+	$(trace_template)/site.html
+EXTRA_DIST += $(trace_template)/embed.awk $(trace_page)
 CLEANFILES += %D%/trace/report/page-files.c
-%D%/trace/report/page-files.c: %D%/trace/report/embed.awk $(trace_page)
+%D%/trace/report/page-files.c: $(trace_template)/embed.awk $(trace_page)
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)LC_ALL=C $(AWK) -f $^ > $@-tmp && mv -f $@-tmp $@
 

@@ -1,9 +1,9 @@
 /* report-html.c - the report as one self-contained page
  *
- * Tools.  page.html and the files beside it are the page; this file has the
- * helpers that they name.  The page has no script, network access or font, as
- * its content policy says.  Choices (the time axis, a site's details) are made
- * with radio buttons and <details>, by mouse or keyboard.
+ * Tools.  The files of template/ are the page; this file has the helpers that
+ * they name.  The page has no script, network access or font, as its content
+ * policy says.  Choices (the time axis, a site's details) are made with radio
+ * buttons and <details>, by mouse or keyboard.
  *
  * SPDX-License-Identifier: MIT
  */
