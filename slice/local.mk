@@ -29,17 +29,17 @@ noinst_LTLIBRARIES += \
 %C%_libport_la_SOURCES = \
 	%D%/port/annotate.c \
 	%D%/port/annotate.h \
+	%D%/port/asleep.c \
+	%D%/port/asleep.h \
 	%D%/port/compiler.h \
 	%D%/port/lock.c \
 	%D%/port/lock.h \
 	%D%/port/malloc-family.h \
-	%D%/port/os.h \
+	%D%/port/one-thread.h \
 	%D%/port/os-linux.c \
 	%D%/port/os-module.c \
 	%D%/port/os-posix.c \
-	%D%/port/asleep.c \
-	%D%/port/asleep.h \
-	%D%/port/one-thread.h \
+	%D%/port/os.h \
 	%D%/port/shard.c \
 	%D%/port/shard.h \
 	%D%/port/tls.c \
@@ -70,11 +70,7 @@ noinst_LTLIBRARIES += \
 
 %C%_libpage_la_SOURCES = \
 	%D%/page/extent.c \
-	%D%/page/extent-cache.c \
-	%D%/page/extent-cache.h \
 	%D%/page/granuleset.h \
-	%D%/page/map.c \
-	%D%/page/map.h \
 	%D%/page/meta.c \
 	%D%/page/meta.h \
 	%D%/page/page-state.h \
@@ -85,7 +81,11 @@ noinst_LTLIBRARIES += \
 	%D%/page/region.c \
 	%D%/page/region.h \
 	%D%/page/source.c \
-	%D%/page/source.h
+	%D%/page/source.h \
+	%D%/page/map/extent-cache.c \
+	%D%/page/map/extent-cache.h \
+	%D%/page/map/map.c \
+	%D%/page/map/map.h
 %C%_libpage_la_CFLAGS = $(slice_cflags)
 %C%_libpage_la_LIBADD = %D%/libbase.la
 
@@ -126,9 +126,9 @@ noinst_LTLIBRARIES += \
 	%D%/magazine/parked.c \
 	%D%/magazine/quarantine.c \
 	%D%/magazine/quarantine.h \
+	%D%/magazine/record-detach.c \
 	%D%/magazine/record-registry.h \
 	%D%/magazine/record-stats.c \
-	%D%/magazine/record-detach.c \
 	%D%/magazine/record.c \
 	%D%/magazine/record.h
 %C%_libmagazine_la_CFLAGS = $(slice_cflags)
@@ -139,8 +139,6 @@ noinst_LTLIBRARIES += \
 %C%_libchecking_la_SOURCES = \
 	%D%/checking/block-registry.c \
 	%D%/checking/block-registry.h \
-	%D%/checking/code-files.c \
-	%D%/checking/code-files.h \
 	%D%/checking/checking-blocks.c \
 	%D%/checking/checking-contents.h \
 	%D%/checking/checking-exit.c \
@@ -150,7 +148,9 @@ noinst_LTLIBRARIES += \
 	%D%/checking/checking-state.h \
 	%D%/checking/checking-tool.c \
 	%D%/checking/checking.c \
-	%D%/checking/checking.h
+	%D%/checking/checking.h \
+	%D%/checking/code-files.c \
+	%D%/checking/code-files.h
 %C%_libchecking_la_CFLAGS = $(slice_cflags)
 %C%_libchecking_la_LIBADD = %D%/libmagazine.la
 
@@ -163,15 +163,15 @@ noinst_LTLIBRARIES += \
 	%D%/alloc/batch.c \
 	%D%/alloc/chain.c \
 	%D%/alloc/dispatch.c \
-	%D%/alloc/exit-link.c \
 	%D%/alloc/dispatch.h \
+	%D%/alloc/exit-link.c \
 	%D%/alloc/fork.c \
 	%D%/alloc/oom.c \
 	%D%/alloc/trace.c \
 	%D%/alloc/trim.c \
+	%D%/alloc/untraced-slice.h \
 	%D%/alloc/untraced.c \
-	%D%/alloc/untraced.h \
-	%D%/alloc/untraced-slice.h
+	%D%/alloc/untraced.h
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 # (exit-link.c says why.)
 %D%/alloc/liballoc_la-exit-link.o %D%/alloc/liballoc_la-exit-link.lo: \

@@ -3,7 +3,7 @@
  * Layer: context.  A large node is a block of malloc; the system's realloc can
  * grow it without copying.  Memory outside the slabs may not be read before
  * it is known that a node is there, so large nodes are noted in the address
- * map (page/map.h).
+ * map (map.h).
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT

@@ -25,8 +25,8 @@
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"
-#include "page/extent-cache.h"
-#include "page/map.h"
+#include "page/map/extent-cache.h"
+#include "page/map/map.h"
 #include "port/compiler.h"
 
 /* --- the mode ------------------------------------------------------------ */

@@ -11,7 +11,7 @@
 #include <slice/address.h>
 
 #include "page-state.h"
-#include "extent-cache.h"
+#include "page/map/extent-cache.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/diag.h"

@@ -10,7 +10,7 @@
 #include <slice/address.h>
 
 #include "page.h"
-#include "map.h"
+#include "page/map/map.h"
 #include "page-state.h"
 #include "base/check.h"
 #include "base/list.h"

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "map.h"
+#include "page/map/map.h"
 #include "page-state.h"
 #include "base/align.h"
 #include "base/check.h"

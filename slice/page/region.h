@@ -10,9 +10,9 @@
 #ifndef SLI_PAGE_REGION_H
 #define SLI_PAGE_REGION_H
 
-#include "extent-cache.h"
+#include "page/map/extent-cache.h"
 #include "granuleset.h"
-#include "map.h"
+#include "page/map/map.h"
 #include "page.h"
 #include "base/align.h"
 #include "base/list.h"

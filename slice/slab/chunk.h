@@ -8,7 +8,7 @@
 #ifndef SLI_SLAB_CHUNK_H
 #define SLI_SLAB_CHUNK_H
 
-#include "page/extent-cache.h"
+#include "page/map/extent-cache.h"
 #include "page/meta.h"
 #include "page/page.h"
 #include "page/region.h"

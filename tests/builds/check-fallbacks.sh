@@ -28,6 +28,11 @@ without ()
   done
 }
 
+core=$(cd "$source/slice" \
+  && find "$PWD/port" "$PWD/base" "$PWD/page" "$PWD/slab" "$PWD/depot" \
+       "$PWD/magazine" "$PWD/checking" "$PWD/alloc" "$PWD/observe" \
+       -name '*.c' | sort)
+
 # The real config.h must not be found first.
 build_plain ()
 {
@@ -35,11 +40,7 @@ build_plain ()
     -I"$temporary/headers" -I"$source" -ftls-model=initial-exec \
     -DWITHOUT_ARENAS \
     -o "$temporary/test-plain" "$source/tests/whole/test-plain.c" \
-    "$source"/slice/port/*.c "$source"/slice/base/*.c \
-    "$source"/slice/page/*.c "$source"/slice/slab/*.c \
-    "$source"/slice/depot/*.c "$source"/slice/magazine/*.c \
-    "$source"/slice/checking/*.c "$source"/slice/alloc/*.c \
-    "$source"/slice/observe/*.c -lpthread \
+    $core -lpthread \
     > "$temporary/log" 2>&1
 }
 

@@ -67,7 +67,7 @@ done
 # Can it fail?  A block is found beyond the table, and only what is ours is.
 cat > "$temporary/is-far.c" <<'EOF'
 #include <slice/libslice.h>
-#include "page/map.h"
+#include "page/map/map.h"
 
 static bool
 is_far (const void *address)

@@ -200,14 +200,18 @@ def changes_of(path, text):
                 yield Change(path, text, "statement", first, last, ";")
 
 
+def sources_below(root, folder):
+    for at, _, names in os.walk(os.path.join(root, folder)):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                yield os.path.relpath(os.path.join(at, name), root)
+
+
 def changes_in(root, folders):
     """All changes, by line and by kind."""
     lines = {}
     for folder in folders:
-        for name in sorted(os.listdir(os.path.join(root, "slice", folder))):
-            if not name.endswith((".c", ".h")):
-                continue
-            path = f"slice/{folder}/{name}"
+        for path in sorted(sources_below(root, f"slice/{folder}")):
             with open(os.path.join(root, path)) as file:
                 text = file.read()
             for change in changes_of(path, text):

@@ -1,4 +1,4 @@
-/* test-map-notes.c - slice/page/map.c: what is noted outside of the regions
+/* test-map-notes.c - page/map/map.c: what is noted outside of the regions
  *
  * With addresses that are made up: nothing at them is ever touched.
  *
@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "page/map.h"
+#include "page/map/map.h"
 
 #define KIB ((uintptr_t) 1 << 10)
 

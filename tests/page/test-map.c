@@ -1,11 +1,11 @@
-/* test-map.c - slice/page/map.c
+/* test-map.c - slice/page/map/map.c
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "page/map.h"
+#include "page/map/map.h"
 
 #define WINDOW ((uintptr_t) 1 << WINDOW_SHIFT)
 #define PART ((uintptr_t) 1 << OURS_SHIFT)

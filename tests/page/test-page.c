@@ -8,8 +8,8 @@
 
 #include "tests/testlib.h"
 #include "base/option.h"
-#include "page/extent-cache.h"
-#include "page/map.h"
+#include "page/map/extent-cache.h"
+#include "page/map/map.h"
 #include "page/page.h"
 #include "page/region.h"
 #include "port/lock.h"

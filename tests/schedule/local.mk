@@ -14,7 +14,7 @@ scheduled_sources = \
 	slice/base/diag.c \
 	slice/base/option.c \
 	slice/page/extent.c \
-	slice/page/extent-cache.c \
+	slice/page/map/extent-cache.c \
 	slice/page/region.c \
 	slice/base/sizeclass.c \
 	slice/base/trace.c \
@@ -40,7 +40,7 @@ scheduled_sources = \
 	slice/checking/checking-tool.c \
 	slice/magazine/adapt.c \
 	slice/magazine/magazine.c \
-	slice/page/map.c \
+	slice/page/map/map.c \
 	slice/page/meta.c \
 	slice/page/page.c \
 	slice/page/page-stats.c \

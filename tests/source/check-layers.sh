@@ -55,7 +55,7 @@ findings ()
       # see them.
       if (area_of(path) ~ /^(context|arena)$/ \
           && (target == "alloc/untraced-slice.h" \
-              || target ~ /^page\/(extent-cache|map|page|region)\.h$/))
+              || target ~ /^page\/(map\/.*|page|region)\.h$/))
         return 1
       # Is a root at the start of a chunk?  Its slab tells, without a call.
       if (path ~ /^context\/(node|ralloc\/free\/ralloc-free-plain)\.c$/ \

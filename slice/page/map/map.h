@@ -25,8 +25,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PAGE_MAP_H
-#define SLI_PAGE_MAP_H
+#ifndef SLI_PAGE_MAP_MAP_H
+#define SLI_PAGE_MAP_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

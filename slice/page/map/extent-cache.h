@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PAGE_EXTENT_CACHE_H
-#define SLI_PAGE_EXTENT_CACHE_H
+#ifndef SLI_PAGE_MAP_EXTENT_CACHE_H
+#define SLI_PAGE_MAP_EXTENT_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
