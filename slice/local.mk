@@ -137,8 +137,6 @@ noinst_LTLIBRARIES += \
 # --- layer 6: the checking modes and the registry of live blocks ---
 
 %C%_libchecking_la_SOURCES = \
-	%D%/checking/block-registry.c \
-	%D%/checking/block-registry.h \
 	%D%/checking/checking-blocks.c \
 	%D%/checking/checking-contents.h \
 	%D%/checking/checking-exit.c \
@@ -149,8 +147,10 @@ noinst_LTLIBRARIES += \
 	%D%/checking/checking-tool.c \
 	%D%/checking/checking.c \
 	%D%/checking/checking.h \
-	%D%/checking/code-files.c \
-	%D%/checking/code-files.h
+	%D%/checking/registry/block-registry.c \
+	%D%/checking/registry/block-registry.h \
+	%D%/checking/registry/code-files.c \
+	%D%/checking/registry/code-files.h
 %C%_libchecking_la_CFLAGS = $(slice_cflags)
 %C%_libchecking_la_LIBADD = %D%/libmagazine.la
 

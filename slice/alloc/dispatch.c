@@ -12,7 +12,7 @@
 #include <slice/slice.h>
 
 #include "alloc.h"
-#include "checking/block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "magazine/magazine.h"
 #include "dispatch.h"
 #include "slab/chunk.h"

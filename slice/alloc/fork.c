@@ -15,7 +15,7 @@
 #include "config.h"
 
 #include "alloc.h"
-#include "checking/block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "depot/depot.h"
 #include "magazine/magazine.h"
 #include "page/meta.h"

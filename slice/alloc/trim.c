@@ -9,7 +9,7 @@
 #include <slice/slice.h>
 
 #include "alloc.h"
-#include "checking/block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "magazine/magazine.h"
 #include "base/check.h"
 #include "base/option.h"

@@ -9,7 +9,7 @@
 
 #include <slice/slice.h>
 
-#include "checking/block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "magazine/magazine.h"
 #include "dispatch.h"
 #include "untraced.h"

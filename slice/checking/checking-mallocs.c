@@ -11,7 +11,7 @@
 #include "config.h"
 
 #include "checking-contents.h"
-#include "block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "port/os.h"
 
 /* --- red zones behind blocks of malloc ----------------------------------- */

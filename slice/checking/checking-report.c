@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "checking-contents.h"
-#include "block-registry.h"
+#include "checking/registry/block-registry.h"
 
 /* --- contents ------------------------------------------------------------ */
 

@@ -26,7 +26,7 @@
 #include "checking.h"
 #include "checking-contents.h"
 #include "checking-state.h"
-#include "block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "magazine/magazine.h"
 #include "base/diag.h"
 #include "base/option.h"

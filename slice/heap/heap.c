@@ -15,7 +15,7 @@
 #include "alloc/untraced.h"
 #include "magazine/magazine.h"
 #include "slab/slab.h"
-#include "checking/block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "base/align.h"
 #include "base/diag.h"
 #include "base/option.h"

@@ -12,7 +12,7 @@
 #include "base/errors.h"
 #include "base/option.h"
 #include "alloc/alloc.h"
-#include "checking/block-registry.h"
+#include "checking/registry/block-registry.h"
 #include "checking/checking.h"
 #include "magazine/magazine.h"
 #include "port/compiler.h"

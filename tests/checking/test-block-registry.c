@@ -1,4 +1,4 @@
-/* test-block-registry.c - slice/checking/block-registry.c
+/* test-block-registry.c - slice/checking/registry/block-registry.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,8 +14,8 @@
 #include <slice/slice.h>
 
 #include "tests/testlib.h"
-#include "checking/block-registry.h"
-#include "checking/code-files.h"
+#include "checking/registry/block-registry.h"
+#include "checking/registry/code-files.h"
 #include "page/meta.h"
 
 #include <sys/resource.h>

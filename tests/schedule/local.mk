@@ -20,8 +20,8 @@ scheduled_sources = \
 	slice/base/trace.c \
 	slice/alloc/aligned.c \
 	slice/alloc/alloc.c \
-	slice/checking/block-registry.c \
-	slice/checking/code-files.c \
+	slice/checking/registry/block-registry.c \
+	slice/checking/registry/code-files.c \
 	slice/alloc/batch.c \
 	slice/alloc/chain.c \
 	slice/depot/depot.c \

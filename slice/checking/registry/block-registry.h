@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_CHECKING_BLOCK_REGISTRY_H
-#define SLI_CHECKING_BLOCK_REGISTRY_H
+#ifndef SLI_CHECKING_REGISTRY_BLOCK_REGISTRY_H
+#define SLI_CHECKING_REGISTRY_BLOCK_REGISTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,7 +14,7 @@
 #include "config.h"
 
 #include "block-registry.h"
-#include "checking-state.h"
+#include "checking/checking-state.h"
 #include "code-files.h"
 #include "page/meta.h"
 #include "base/check.h"

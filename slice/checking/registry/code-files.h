@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_CHECKING_CODE_FILES_H
-#define SLI_CHECKING_CODE_FILES_H
+#ifndef SLI_CHECKING_REGISTRY_CODE_FILES_H
+#define SLI_CHECKING_REGISTRY_CODE_FILES_H
 
 #include "port/os.h"
 
