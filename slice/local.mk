@@ -29,22 +29,22 @@ noinst_LTLIBRARIES += \
 %C%_libport_la_SOURCES = \
 	%D%/port/annotate.c \
 	%D%/port/annotate.h \
-	%D%/port/asleep.c \
-	%D%/port/asleep.h \
 	%D%/port/compiler.h \
-	%D%/port/lock.c \
-	%D%/port/lock.h \
 	%D%/port/malloc-family.h \
-	%D%/port/one-thread.h \
-	%D%/port/os-linux.c \
-	%D%/port/os-module.c \
-	%D%/port/os-posix.c \
-	%D%/port/os.h \
-	%D%/port/shard.c \
-	%D%/port/shard.h \
-	%D%/port/tls.c \
-	%D%/port/tls.h \
-	%D%/port/tool.c
+	%D%/port/tool.c \
+	%D%/port/os/os-linux.c \
+	%D%/port/os/os-module.c \
+	%D%/port/os/os-posix.c \
+	%D%/port/os/os.h \
+	%D%/port/thread/asleep.c \
+	%D%/port/thread/asleep.h \
+	%D%/port/thread/lock.c \
+	%D%/port/thread/lock.h \
+	%D%/port/thread/one-thread.h \
+	%D%/port/thread/shard.c \
+	%D%/port/thread/shard.h \
+	%D%/port/thread/tls.c \
+	%D%/port/thread/tls.h
 %C%_libport_la_CFLAGS = $(slice_cflags)
 
 # --- layer 1: knows nothing of slices ---

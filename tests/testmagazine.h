@@ -15,7 +15,7 @@
 #include "magazine/magazine.h"
 #include "magazine/record.h"
 #include "slab/slab.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef TESTPROCESSOR_H
 #define TESTPROCESSOR_H
 
-#include "port/shard.h"
+#include "port/thread/shard.h"
 
 static int processor;
 

@@ -17,7 +17,7 @@
 #include "base/diag.h"
 #include "base/sizeclass.h"
 #include "base/trace.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <stdlib.h>
 

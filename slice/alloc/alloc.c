@@ -15,7 +15,7 @@
 #include "dispatch.h"
 #include "base/diag.h"
 #include "base/trace.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 

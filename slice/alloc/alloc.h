@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 /* --- batch.c --- */
 

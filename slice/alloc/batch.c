@@ -19,7 +19,7 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "base/trace.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,7 @@
 #include "base/option.h"
 #include "base/trace.h"
 #include "port/annotate.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <stdlib.h>

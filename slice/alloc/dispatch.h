@@ -18,7 +18,7 @@
 #include "alloc.h"
 #include "checking/checking.h"
 #include "port/compiler.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 /* The address of the program's call, for the debug mode's messages. */
 #define CALL_SITE __builtin_return_address (0)

@@ -24,8 +24,8 @@
 #include "slab/slab.h"
 #include "base/check.h"
 #include "base/option.h"
-#include "port/lock.h"
-#include "port/shard.h"
+#include "port/thread/lock.h"
+#include "port/thread/shard.h"
 
 #include <pthread.h>
 

@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "port/compiler.h"
-#include "port/lock.h"
-#include "port/os.h"
+#include "port/thread/lock.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include "base/check.h"
 #include "base/option.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -14,7 +14,7 @@
 #define SLI_BASE_CHECK_H
 
 #include "diag.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 #define SLICE_STATIC_ASSERT(condition, why) _Static_assert (condition, why)
 

@@ -9,7 +9,7 @@
 #include "diag.h"
 #include "sizeclass.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <stdarg.h>
 #include <stdint.h>

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "errors.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 /* An address of code, and the file that it was loaded from, which may have been
  * unloaded; NULL: unknown. */

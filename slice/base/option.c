@@ -14,7 +14,7 @@
 #include "diag.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <slice/options.h>
 
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 /* The value in force; only after sli_option_freeze(). */
 int64_t sli_option (SliceOption option);

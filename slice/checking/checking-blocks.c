@@ -9,7 +9,7 @@
 #include "checking-state.h"
 #include "base/diag.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 size_t
 sli_checking_front_bytes (void)

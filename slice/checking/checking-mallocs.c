@@ -12,7 +12,7 @@
 
 #include "checking-contents.h"
 #include "checking/registry/block-registry.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 /* --- red zones behind blocks of malloc ----------------------------------- */
 

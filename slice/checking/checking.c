@@ -32,7 +32,7 @@
 #include "base/option.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

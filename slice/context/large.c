@@ -15,7 +15,7 @@
 
 #include "node.h"
 #include "base/trace.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 CONTEXT_TEXT void *
 sli_large_alloc (size_t bytes, bool zero)

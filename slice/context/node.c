@@ -15,7 +15,7 @@
 #include "base/trace.h"
 #include "slab/chunk.h"
 #include "port/annotate.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

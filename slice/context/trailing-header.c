@@ -31,7 +31,7 @@
 #include "node.h"
 #include "base/trace.h"
 #include "port/annotate.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

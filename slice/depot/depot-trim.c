@@ -14,7 +14,7 @@
 #include "slab/slab.h"
 #include "base/check.h"
 #include "base/option.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <limits.h>
 

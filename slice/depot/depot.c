@@ -30,8 +30,8 @@
 #include "base/probe.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
-#include "port/os.h"
-#include "port/shard.h"
+#include "port/os/os.h"
+#include "port/thread/shard.h"
 
 enum
 {

@@ -16,7 +16,7 @@
 #include "base/list.h"
 #include "base/sizeclass.h"
 #include "port/compiler.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 /* A magazine: a short stack of chunks of one class.
  *

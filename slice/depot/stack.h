@@ -13,8 +13,8 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "port/compiler.h"
-#include "port/lock.h"
-#include "port/shard.h"
+#include "port/thread/lock.h"
+#include "port/thread/shard.h"
 
 /* The magazines of one class in one shard, in cache lines of their own.  The
  * lock protects everything.

@@ -2,7 +2,7 @@
 #
 # libslice-gslice is for LD_PRELOAD (slice-run) and for linking before
 # -lglib-2.0.  Its name has no version: what it exports is GLib's.  It is
-# linked to libslice and holds no allocator of its own; port/os-linux.c and
+# linked to libslice and holds no allocator of its own; port/os/os-linux.c and
 # port/tool.c, which have no state, are compiled in.
 #
 # SPDX-License-Identifier: MIT
@@ -25,7 +25,7 @@ endif
 	%D%/gslice/gslice-calls.h \
 	%D%/gslice/gslice-config.c \
 	%D%/gslice/gslice-config.h \
-	slice/port/os-linux.c \
+	slice/port/os/os-linux.c \
 	slice/port/tool.c
 # The compiler must not treat its free() like the C library's.
 %C%_libslice_gslice_la_CFLAGS = \

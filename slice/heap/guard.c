@@ -16,7 +16,7 @@
 #include "heap.h"
 #include "alloc/dispatch.h"
 #include "base/diag.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

@@ -20,7 +20,7 @@
 #include "base/diag.h"
 #include "base/option.h"
 #include "port/annotate.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <malloc.h>

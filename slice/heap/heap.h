@@ -26,7 +26,7 @@
 #include "page/region.h"
 #include "slab/chunk.h"
 #include "port/compiler.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 enum
 {

@@ -26,8 +26,8 @@
 #include "heap.h"
 #include "base/align.h"
 #include "base/list.h"
-#include "port/os.h"
-#include "port/tls.h"
+#include "port/os/os.h"
+#include "port/thread/tls.h"
 
 #include <limits.h>
 

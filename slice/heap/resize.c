@@ -11,7 +11,7 @@
 #include "heap.h"
 #include "alloc/dispatch.h"
 #include "base/align.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <string.h>

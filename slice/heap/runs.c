@@ -9,7 +9,7 @@
 
 #include "heap.h"
 #include "base/align.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 static struct
 {

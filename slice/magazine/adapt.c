@@ -16,7 +16,7 @@
 #include "base/check.h"
 #include "base/probe.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

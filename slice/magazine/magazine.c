@@ -20,7 +20,7 @@
 #include "base/option.h"
 #include "base/probe.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

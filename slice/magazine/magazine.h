@@ -16,7 +16,7 @@
 
 #include "base/sizeclass.h"
 #include "port/compiler.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 /* When the library is loaded: registers to be called when threads end. */
 void sli_magazine_load (void);

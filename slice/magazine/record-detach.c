@@ -17,7 +17,7 @@
 #include "slab/slab.h"
 #include "base/check.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #define self sli_record_self
 

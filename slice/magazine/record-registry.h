@@ -14,7 +14,7 @@
 #include "record.h"
 #include "base/list.h"
 #include "port/compiler.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 typedef struct
 {

@@ -17,8 +17,8 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "port/compiler.h"
-#include "port/os.h"
-#include "port/tls.h"
+#include "port/os/os.h"
+#include "port/thread/tls.h"
 
 #include <limits.h>
 #include <string.h>

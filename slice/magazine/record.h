@@ -25,9 +25,9 @@
 #include "depot/depot.h"
 #include "base/list.h"
 #include "base/sizeclass.h"
-#include "port/asleep.h"
+#include "port/thread/asleep.h"
 #include "port/compiler.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 /* One class in one thread.  The owner uses it while is_busy, a trimmer while
  * it holds the record. */

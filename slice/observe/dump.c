@@ -12,7 +12,7 @@
 #include "base/option.h"
 #include "alloc/alloc.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@
 #include "checking/checking.h"
 #include "magazine/magazine.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

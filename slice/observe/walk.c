@@ -17,7 +17,7 @@
 #include "magazine/magazine.h"
 #include "page/page.h"
 #include "slab/slab.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

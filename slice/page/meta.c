@@ -28,7 +28,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 enum
 {

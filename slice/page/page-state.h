@@ -16,7 +16,7 @@
 #include "region.h"
 #include "base/check.h"
 #include "base/list.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 enum
 {

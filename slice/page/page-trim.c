@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/probe.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 /* --- idle regions -------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
 #include "base/probe.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 enum
 {

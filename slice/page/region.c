@@ -14,7 +14,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "base/diag.h"
 #include "base/option.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <stdlib.h>
 

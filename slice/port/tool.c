@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "os.h"
+#include "port/os/os.h"
 #include "compiler.h"
 
 #ifdef HAVE_VALGRIND_VALGRIND_H

@@ -12,7 +12,7 @@
 
 #include "chunk.h"
 #include "port/compiler.h"
-#include "port/tls.h"
+#include "port/thread/tls.h"
 
 /* Notes that the calling thread allocates from a slab. */
 static inline void

@@ -14,8 +14,8 @@
 #include "base/list.h"
 #include "base/sizeclass.h"
 #include "port/compiler.h"
-#include "port/lock.h"
-#include "port/shard.h"
+#include "port/thread/lock.h"
+#include "port/thread/shard.h"
 
 enum
 {

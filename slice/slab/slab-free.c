@@ -21,8 +21,8 @@
 #include "base/diag.h"
 #include "base/probe.h"
 #include "port/annotate.h"
-#include "port/one-thread.h"
-#include "port/os.h"
+#include "port/thread/one-thread.h"
+#include "port/os/os.h"
 
 /* Returns true if all chunks of a slab are free or not carved, so that its run
  * may be freed. */

@@ -16,7 +16,7 @@
 
 #include "base/errors.h"
 #include "base/sizeclass.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 /* Initialises this layer and those below; once, after the options are
  * frozen. */

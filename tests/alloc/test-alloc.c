@@ -10,7 +10,7 @@
 #include "base/align.h"
 #include "depot/depot.h"
 #include "slab/slab.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <malloc.h>

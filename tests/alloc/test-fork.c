@@ -10,7 +10,7 @@
 #include "tests/testlib.h"
 #include "tests/teststats.h"
 #include "depot/depot.h"
-#include "port/shard.h"
+#include "port/thread/shard.h"
 #include "slab/slab.h"
 
 #include <dlfcn.h>

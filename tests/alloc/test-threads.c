@@ -6,7 +6,7 @@
 
 #include "tests/testlib.h"
 #include "tests/teststats.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -14,8 +14,8 @@
 #include "tests/testlib.h"
 #include "tests/teststats.h"
 #include "depot/depot.h"
-#include "port/asleep.h"
-#include "port/os.h"
+#include "port/thread/asleep.h"
+#include "port/os/os.h"
 
 #include <pthread.h>
 #include <stdbool.h>

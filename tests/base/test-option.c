@@ -6,7 +6,7 @@
 
 #include "tests/testlib.h"
 #include "base/option.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 #include <sys/wait.h>

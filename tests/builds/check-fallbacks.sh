@@ -103,7 +103,7 @@ fi
 # Can it fail?  With nothing taken away the names are used.
 without
 $CC -O1 -I"$temporary/include" -iquote "$source/slice" -I"$temporary/headers" \
-  -I"$source" -c -o "$temporary/os-posix.o" "$source/slice/port/os-posix.c"
+  -I"$source" -c -o "$temporary/os-posix.o" "$source/slice/port/os/os-posix.c"
 if $NM "$temporary/os-posix.o" | grep -q ' U posix_memalign'; then
   pass "where it is there it is used, and seen"
 else

@@ -16,7 +16,7 @@
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/os.h"
+#include "port/os/os.h"
 #include "tests/teststats.h"
 
 #include <signal.h>

@@ -11,7 +11,7 @@
 #include "tests/testprocessor.h"
 #include "tests/teststats.h"
 #include "alloc/alloc.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <signal.h>
 #include <stdlib.h>

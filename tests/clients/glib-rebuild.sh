@@ -58,16 +58,16 @@ use_slice ()
 {
   dropin=$source/glib/slice-dropin
   rm -rf "$dropin"
-  mkdir -p "$dropin/port" "$dropin/include/slice"
+  mkdir -p "$dropin/port/os" "$dropin/include/slice"
   cp "$top_srcdir"/slice/dropin/gslice/gslice*.[ch] \
     "$top_srcdir"/slice/dropin/gslice/foreign.h \
     "$top_srcdir"/slice/dropin/gslice/foreign-none.c "$dropin"
-  cp "$top_srcdir/slice/port/compiler.h" "$top_srcdir/slice/port/os.h" "$dropin/port"
-  # It looks for its neighbour where our own build has it.
-  sed 's,"os\.h","port/os.h",' "$top_srcdir/slice/port/tool.c" \
+  cp "$top_srcdir/slice/port/compiler.h" "$dropin/port"
+  cp "$top_srcdir/slice/port/os/os.h" "$dropin/port/os"
+  # It looks for its neighbour beside itself.
+  sed 's,"compiler\.h","port/compiler.h",' "$top_srcdir/slice/port/tool.c" \
     > "$dropin/tool.c"
-  cp "$top_srcdir"/slice/slice.h "$top_srcdir"/slice/options.h \
-    "$top_srcdir"/slice/stats.h "$top_builddir"/slice/version.h \
+  cp "$top_srcdir"/slice/*.h "$top_builddir"/slice/version.h \
     "$dropin/include/slice"
   echo '/* glib/slice-dropin/ stands for this. */' > "$source/glib/gslice.c"
   libs=$top_builddir/slice/.libs

@@ -11,8 +11,8 @@
 #include "base/option.h"
 #include "depot/depot.h"
 #include "slab/slab.h"
-#include "port/os.h"
-#include "port/tls.h"
+#include "port/os/os.h"
+#include "port/thread/tls.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -23,7 +23,7 @@ FUZZ_MODES = force-pool force-pool:checked force-pool:hardened
 fuzz_flags = -std=gnu11 -g -O1 -w -DWITH_LIBFUZZER -I. -I$(srcdir) \
 	-iquote $(srcdir)/slice -pthread -fsanitize=undefined \
 	-fno-sanitize-recover=undefined
-fuzz_sources = $(scheduled_sources) slice/port/tls.c \
+fuzz_sources = $(scheduled_sources) slice/port/thread/tls.c \
 	$(filter %.c, $(slice_context_libcontext_la_SOURCES)) \
 	$(filter %.c, $(slice_arena_libarena_la_SOURCES))
 

@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "tests/testmagazine.h"
-#include "port/asleep.h"
+#include "port/thread/asleep.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

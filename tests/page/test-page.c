@@ -12,8 +12,8 @@
 #include "page/map/map.h"
 #include "page/page.h"
 #include "page/region.h"
-#include "port/lock.h"
-#include "port/os.h"
+#include "port/thread/lock.h"
+#include "port/os/os.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "tests/testlib.h"
 #include "base/option.h"
 #include "page/source.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* test-asleep.c - slice/port/asleep.c
+/* test-asleep.c - slice/port/thread/asleep.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -6,8 +6,8 @@
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/asleep.h"
-#include "port/os.h"
+#include "port/thread/asleep.h"
+#include "port/os/os.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
-/* test-lock.c - slice/port/lock.c
+/* test-lock.c - slice/port/thread/lock.c
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
-/* test-os-linux.c - slice/port/os-linux.c
+/* test-os-linux.c - slice/port/os/os-linux.c
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
-/* test-os-module.c - slice/port/os-module.c
+/* test-os-module.c - slice/port/os/os-module.c
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <stdlib.h>
 #include <string.h>

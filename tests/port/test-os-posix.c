@@ -1,4 +1,4 @@
-/* test-os-posix.c - slice/port/os-posix.c
+/* test-os-posix.c - slice/port/os/os-posix.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -6,7 +6,7 @@
 
 #include "tests/day-clock.h"
 #include "tests/testlib.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* test-shard.c - slice/port/shard.c
+/* test-shard.c - slice/port/thread/shard.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/shard.h"
+#include "port/thread/shard.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
-/* test-tls.c - slice/port/tls.c
+/* test-tls.c - slice/port/thread/tls.c
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/tls.h"
+#include "port/thread/tls.h"
 
 #include <pthread.h>
 

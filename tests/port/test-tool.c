@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "tests/testlib.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 static const char *
 expected_tool (void)

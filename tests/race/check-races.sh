@@ -89,7 +89,7 @@ else
 fi
 
 sources=
-for source in $scheduled_sources slice/port/tls.c; do
+for source in $scheduled_sources slice/port/thread/tls.c; do
   sources="$sources $top_srcdir/$source"
 done
 if test -n "$scheduled_sources" \

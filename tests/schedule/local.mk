@@ -1,7 +1,8 @@
 # tests/schedule/local.mk - the schedule explorer
 #
 # The library once more, built to stop wherever another thread could come in
-# between, and without port/tls.c, in whose place the explorer's own stands.
+# between, and without port/thread/tls.c, in whose place the explorer's own
+# stands.
 #
 # SPDX-License-Identifier: MIT
 
@@ -63,12 +64,12 @@ scheduled_sources = \
 	slice/observe/stats.c \
 	slice/observe/walk.c \
 	slice/port/annotate.c \
-	slice/port/asleep.c \
-	slice/port/lock.c \
-	slice/port/os-linux.c \
-	slice/port/os-module.c \
-	slice/port/os-posix.c \
-	slice/port/shard.c \
+	slice/port/thread/asleep.c \
+	slice/port/thread/lock.c \
+	slice/port/os/os-linux.c \
+	slice/port/os/os-module.c \
+	slice/port/os/os-posix.c \
+	slice/port/thread/shard.c \
 	slice/port/tool.c
 
 %C%_schedule_SOURCES = %D%/schedule.c $(scheduled_sources)

@@ -34,11 +34,11 @@
 #include "depot/depot.h"
 #include "magazine/magazine.h"
 #include "magazine/record.h"
-#include "port/asleep.h"
-#include "port/lock.h"
-#include "port/os.h"
-#include "port/shard.h"
-#include "port/tls.h"
+#include "port/thread/asleep.h"
+#include "port/thread/lock.h"
+#include "port/os/os.h"
+#include "port/thread/shard.h"
+#include "port/thread/tls.h"
 
 enum
 {
@@ -120,7 +120,7 @@ static Fiber *current = &fibers[N_FIBERS];
 static bool is_running;
 static void (*thread_end) (void *value);
 
-/* Instead of port/tls.c: the record's word is the fiber's. */
+/* Instead of port/thread/tls.c: the record's word is the fiber's. */
 bool
 sli_tls_open (void (*leave) (void *value))
 {

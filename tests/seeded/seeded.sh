@@ -29,7 +29,7 @@ export SLICE_OPTIONS
 
 flags="-std=gnu11 -O1 -w -I. -I$srcdir -iquote $tree/slice -pthread
   -include $seeded/fault.h"
-sources="$scheduled_sources slice/port/tls.c"
+sources="$scheduled_sources slice/port/thread/tls.c"
 unit_tests="page/test-page observe/test-walk alloc/test-fork whole/test-model"
 
 # --- building ------------------------------------------------------------------
@@ -49,7 +49,7 @@ compile ()
   mkdir -p "$temporary/$set"
   for source; do
     case $set:$source in
-    scheduled:slice/port/tls.c) continue ;; # the explorer has its own
+    scheduled:slice/port/thread/tls.c) continue ;; # the explorer has its own
     scheduled:*) more=-DSLICE_SCHEDULE ;;
     plain:tests/misuse/*) more='-O0 -fno-builtin' ;;
     plain:*) more= ;;

@@ -1,4 +1,4 @@
-/* test-one-thread.c - slice/port/one-thread.h, by frees to slabs
+/* test-one-thread.c - slice/port/thread/one-thread.h, by frees to slabs
  *
  * A process has a single thread once, so each round is a process of its own.
  *
@@ -12,7 +12,7 @@
 #include "tests/testprocessor.h"
 #include "base/option.h"
 #include "page/page.h"
-#include "port/one-thread.h"
+#include "port/thread/one-thread.h"
 #include "slab/slab.h"
 
 #include <pthread.h>

@@ -13,7 +13,7 @@
 #include "slab/chunk.h"
 #include "slab/slab.h"
 #include "slab/last-allocator.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <string.h>

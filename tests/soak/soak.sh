@@ -263,7 +263,7 @@ race ()
 stage_race ()
 {
   files=
-  for source in $scheduled_sources slice/port/tls.c; do
+  for source in $scheduled_sources slice/port/thread/tls.c; do
     files="$files $srcdir/$source"
   done
   $CC -std=gnu11 -g -O1 -w -fsanitize=thread -I. -I"$srcdir" \

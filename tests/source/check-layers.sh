@@ -189,9 +189,9 @@ done
 plant slab/slab.c '#include "depot/depot.h"'
 expect_found "an include upwards is found" "slab/slab.c.*includes depot" \
   "$(findings "$temporary/tree")"
-plant port/lock.c '#include "../base/a.h"'
+plant port/thread/lock.c '#include "../../base/a.h"'
 expect_found "an include upwards by a relative path is found" \
-  "port/lock.c.*includes base" "$(findings "$temporary/tree")"
+  "port/thread/lock.c.*includes base" "$(findings "$temporary/tree")"
 plant depot/depot.c '# include "page/page.h"'
 expect_found "an include that skips a layer is found" \
   "depot/depot.c.*includes page" "$(findings "$temporary/tree")"

@@ -27,7 +27,7 @@
 #include "base/align.h"
 #include "span.h"
 #include "source-owned.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 /* The unit by which a file grows. */
 #define FILE_SPAN_BYTES MIB (1)

@@ -18,7 +18,7 @@
 #include "base/align.h"
 #include "base/diag.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <unistd.h>
 

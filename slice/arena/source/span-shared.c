@@ -16,7 +16,7 @@
 #include <slice/arena.h>
 #include "base/trace.h"
 #include "port/annotate.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

@@ -27,7 +27,7 @@
 #include "base/check.h"
 #include "base/trace.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

@@ -19,7 +19,7 @@
 #include "page/meta.h"
 #include "base/check.h"
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

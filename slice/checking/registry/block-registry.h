@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "port/lock.h"
+#include "port/thread/lock.h"
 
 #define BLOCK_ANY_SIZE 0 /* no block has it */
 

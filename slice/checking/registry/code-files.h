@@ -9,7 +9,7 @@
 #ifndef SLI_CHECKING_REGISTRY_CODE_FILES_H
 #define SLI_CHECKING_REGISTRY_CODE_FILES_H
 
-#include "port/os.h"
+#include "port/os/os.h"
 
 /* Makes the table; before the first of the calls below.  Without the lock,
  * since it needs memory. */

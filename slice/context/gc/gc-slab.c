@@ -14,7 +14,7 @@
 #include "base/trace.h"
 #include "page/page.h"
 #include "port/annotate.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 COLD void
 sli_gc_report (const void *pointer, const char *cause, const char *operation)

@@ -16,7 +16,7 @@
 #include <slice/ralloc.h>
 
 #include "context/node.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 enum
 {

@@ -20,7 +20,7 @@
 
 #include "context/node.h"
 #include "base/diag.h"
-#include "port/tls.h"
+#include "port/thread/tls.h"
 
 #include <limits.h>
 

@@ -33,7 +33,7 @@
 #include <slice/options.h>
 
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -21,7 +21,7 @@
 #include <slice/stats.h>
 
 #include "port/compiler.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "map.h"
 #include "base/check.h"
-#include "port/os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* ralloc-free-suspend.c - walks that are suspended while user code runs
  *
  * Layer: context.  No locks: each thread has its walks, and its word
- * (port/tls.c) points to the innermost.
+ * (port/thread/tls.c) points to the innermost.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -10,7 +10,7 @@
 #include "alloc/untraced-slice.h"
 
 #include "ralloc-free.h"
-#include "port/tls.h"
+#include "port/thread/tls.h"
 
 /* User code may free or move nodes above a suspended walk.  One of these is
  * the walk's fallback parent, to which nodes that refuse move.  What is to be

@@ -9,7 +9,7 @@
 
 #include "advice-chunks.h"
 
-#include "port/one-thread.h"
+#include "port/thread/one-thread.h"
 
 #include <string.h>
 

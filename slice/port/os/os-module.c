@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "os.h"
-#include "compiler.h"
+#include "port/compiler.h"
 
 #ifdef __GLIBC__
 # include <dlfcn.h>

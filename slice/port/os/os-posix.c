@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "os.h"
-#include "compiler.h"
+#include "port/compiler.h"
 
 #include <errno.h>
 #include <malloc.h>

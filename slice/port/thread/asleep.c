@@ -17,7 +17,7 @@
 #include "config.h"
 
 #include "asleep.h"
-#include "os.h"
+#include "port/os/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PORT_OS_H
-#define SLI_PORT_OS_H
+#ifndef SLI_PORT_OS_OS_H
+#define SLI_PORT_OS_OS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PORT_SHARD_H
-#define SLI_PORT_SHARD_H
+#ifndef SLI_PORT_THREAD_SHARD_H
+#define SLI_PORT_THREAD_SHARD_H
 
 enum
 {

@@ -8,13 +8,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PORT_ASLEEP_H
-#define SLI_PORT_ASLEEP_H
+#ifndef SLI_PORT_THREAD_ASLEEP_H
+#define SLI_PORT_THREAD_ASLEEP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "compiler.h"
+#include "port/compiler.h"
 
 /* The data by which other threads know a thread. */
 typedef struct

@@ -10,7 +10,7 @@
 #include "config.h"
 
 #include "tls.h"
-#include "compiler.h"
+#include "port/compiler.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -18,8 +18,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PORT_LOCK_H
-#define SLI_PORT_LOCK_H
+#ifndef SLI_PORT_THREAD_LOCK_H
+#define SLI_PORT_THREAD_LOCK_H
 
 #include <pthread.h>
 #include <stdbool.h>

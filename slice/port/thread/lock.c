@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "lock.h"
-#include "compiler.h"
+#include "port/compiler.h"
 
 #include <stdlib.h>
 

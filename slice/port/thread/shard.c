@@ -11,7 +11,7 @@
 #include "config.h"
 
 #include "shard.h"
-#include "compiler.h"
+#include "port/compiler.h"
 #include "tls.h"
 
 #include <stddef.h>

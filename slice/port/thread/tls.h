@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PORT_TLS_H
-#define SLI_PORT_TLS_H
+#ifndef SLI_PORT_THREAD_TLS_H
+#define SLI_PORT_THREAD_TLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PORT_ONE_THREAD_H
-#define SLI_PORT_ONE_THREAD_H
+#ifndef SLI_PORT_THREAD_ONE_THREAD_H
+#define SLI_PORT_THREAD_ONE_THREAD_H
 
 #include <stdbool.h>
 
