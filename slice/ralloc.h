@@ -309,8 +309,9 @@ SLICE_API void *ralloc_memdup (const void *ctx, const void *mem, size_t n)
  *   the tree has references, the library looks for a holder that survives: for
  *   each reference it follows the parents of the holder, up to the first that
  *   was seen before and has a record (a destructor, a name, a limit or
- *   references), or to the referenced node.  So a chain of n nodes without
- *   records, each of which refers to the root, takes O(n * n).
+ *   references), or to the referenced node.  On a way of more than 16 nodes it
+ *   gives some nodes a record.  If there is no memory for these, a chain of n
+ *   nodes, each of which refers to the root, takes O(n * n).
  * Source: Mesa ralloc_free(), talloc_free().
  */
 SLICE_API void ralloc_free (void *ptr);

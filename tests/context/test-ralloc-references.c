@@ -168,6 +168,48 @@ test_large (const void *data)
       tree_run (data, kind, only_children);
 }
 
+/* The nodes of a chain that lives on each hold a child of the top. */
+static void
+outside_run (gboolean only_children)
+{
+  size_t n = test_is_slow () ? N_NODES_SLOW : N_NODES;
+  void *root = ralloc_context (NULL);
+  void *top = ralloc_context (root);
+  void *holder = only_children ? top : root;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      holder = ralloc_size (holder, 16);
+      if (only_children && i == 0)
+        ralloc_set_refusing_destructor (holder, refuse);
+      ralloc_reference (holder, ralloc_size (top, 16));
+    }
+  if (only_children)
+    ralloc_free_children (top);
+  else
+    ralloc_free (top);
+  g_assert_cmpuint (ralloc_total_nodes (root), ==,
+                    2 * n + (only_children ? 2 : 1));
+  ralloc_free (root);
+}
+
+static void
+test_outside (void)
+{
+  struct rlimit limit = { CPU_SECONDS, CPU_SECONDS };
+
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  if (!test_is_slow ())
+    setrlimit (RLIMIT_CPU, &limit);
+  outside_run (false);
+  outside_run (true);
+}
+
 /* --- holders that are being asked ---------------------------------------- */
 
 typedef struct
@@ -321,6 +363,8 @@ main (int argc, char **argv)
           { "flat-all-hold", FLAT, ALL_HOLD },
           { "nested-last", NESTED, HOLDS_LAST },
           { "nested-any", NESTED, HOLDS_ANY },
+          { "nested-all-hold", NESTED, ALL_HOLD },
+          { "spaced-all-hold", SPACED, ALL_HOLD },
           { "spaced-last", SPACED, HOLDS_LAST } };
 
   g_test_init (&argc, &argv, NULL);
@@ -331,6 +375,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &trees[i], test_large);
       g_free (path);
     }
+  g_test_add_func ("/slice/ralloc-references/outside", test_outside);
   g_test_add_func ("/slice/ralloc-references/held-branch", test_held_branch);
   g_test_add_func ("/slice/ralloc-references/held-holder", test_held_holder);
   g_test_add_func ("/slice/ralloc-references/asked-holds", test_asked_holds);

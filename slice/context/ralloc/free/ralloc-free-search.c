@@ -1,6 +1,6 @@
 /* ralloc-free-search.c - finds the holders of a dying node that survive
  *
- * Layer: context.  No locks, no memory, no recursion.
+ * Layer: context.  No locks, no recursion; it works without memory.
  *
  * The nodes that a walk frees, except those that move out, are its dying set.
  * A search starts at a node of the set and follows references back, breadth
@@ -21,12 +21,17 @@
  *   known        the node goes: a search is over and has found no holder
  *   known + 1    the node has moved out
  *   serial       the search under way has met the node, and its way up
+ *   serial + 1   the node goes by itself or below one that does; the search
+ *                has not met it
  *   serial + 2   the same of a node that is to be asked
  *
  * So a search meets each node of the set once, and a way up ends at the first
- * number.  A destructor may change the results: see
- * sli_context_walks_touched().  A search waits while a node is asked.  Then it
- * goes on, unless a record that it has met was freed or met by another search.
+ * number.  On a long way up past nodes without a record some nodes get one
+ * (every 16th, or every 64th outside of the set).  Otherwise each reference
+ * would follow the same way again; without memory it does.  A destructor may
+ * change the results: see sli_context_walks_touched().  A search waits while a
+ * node is asked.  Then it goes on, unless a record that it has met was freed or
+ * met by another search.
  * Design: section 7.7.
  *
  * SPDX-License-Identifier: MIT
@@ -41,8 +46,10 @@
 enum
 {
   NUMBERS = 4,  /* of a walk or a search */
+  BELOW_DOOMED = 1,
   TO_ASK = 2,
-  FAR_STEPS = 16 /* a way up of this length is worth a note */
+  FAR_STEPS = 16, /* a way up of this length is worth a note */
+  FAR_STEPS_OUT = 64
 };
 
 static uintptr_t n_numbers; /* given to any thread */
@@ -110,26 +117,64 @@ asked_saves (const Search *search, const void *asked, const Extension *target)
          && !sli_context_is_ancestor (target->owner, asked);
 }
 
-/* Notes on a long way up that it leads out of the set. */
-static void
-way_out_note (const Search *search, const void *at, size_t n_steps)
+/* Marks a node that a search meets.  A waiting search may have met it, too. */
+static inline void
+search_meet (const Search *search, Extension *extension, uintptr_t number)
+{
+  if (context_has_suspended () && extension->search_serial != 0)
+    sli_context_searches_leave (extension);
+  extension->search_serial = search->serial + number;
+}
+
+/* Notes on a long way up that it leads to a node that goes, n_steps above
+ * `at'.  The nodes between are on lists, so they can get records. */
+static COLD void
+way_doomed_note (const Search *search, const void *at, size_t n_steps)
 {
   Extension *extension;
 
-  for (; n_steps > 0; n_steps--, at = node_parent (node_of (at)))
-    if ((extension = node_extension (node_of (at))) != NULL)
-      extension->search_serial = search->known + 1;
+  for (size_t i = 1; i < n_steps; i++)
+    {
+      at = node_parent (node_of (at));
+      if (i % FAR_STEPS != 0)
+        continue;
+      extension = sli_context_extend ((void *) (uintptr_t) at);
+      if (extension == NULL)
+        return;
+      search_meet (search, extension, BELOW_DOOMED);
+    }
 }
 
-/* Finds the place of a node.  All descendants of a node that goes also go.
- * `target' is the node that would move below `from'. */
+/* Notes on a long way up that it leads out of the set.  These nodes live on,
+ * and a record slows the allocations below its node down, so few get one.  The
+ * node whose children the walk frees gets none: the walk holds its list. */
+static void
+way_out_note (const Search *search, const void *at, size_t n_steps)
+{
+  const void *keep = search->walk != NULL ? search->walk->keep : NULL;
+  Extension *extension;
+
+  for (size_t i = 1; i <= n_steps; i++, at = node_parent (node_of (at)))
+    {
+      extension = node_extension (node_of (at));
+      if (extension == NULL && i % FAR_STEPS_OUT == 0 && at != keep)
+        extension = sli_context_extend ((void *) (uintptr_t) at);
+      if (extension != NULL)
+        extension->search_serial = search->known + 1;
+    }
+}
+
+/* Finds the place of a node, and how far above it the node is that decides it.
+ * All descendants of a node that goes also go.  `target' is the node that would
+ * move below `from'. */
 static Place
-place_find (const Search *search, const void *from, const Extension *target)
+place_above (const Search *search, const void *from, const Extension *target,
+             size_t *n_steps)
 {
   const void *at;
-  size_t n_steps = 0;
 
-  for (at = from; at != NULL; at = node_parent (node_of (at)), n_steps++)
+  *n_steps = 0;
+  for (at = from; at != NULL; at = node_parent (node_of (at)), ++*n_steps)
     {
       const Extension *extension = node_extension (node_of (at));
       Place place;
@@ -138,17 +183,32 @@ place_find (const Search *search, const void *from, const Extension *target)
       if (extension == NULL)
         continue;
       if (extension->asked)
-        return asked_saves (search, at, target) ? PLACE_BELOW_ASKED
-                                                : PLACE_DOOMED;
+        {
+          *n_steps = 0; /* this is not so for every target */
+          return asked_saves (search, at, target) ? PLACE_BELOW_ASKED
+                                                  : PLACE_DOOMED;
+        }
       place = place_known (search, extension);
-      if (place == PLACE_DOOMED)
-        return PLACE_DOOMED;
-      if (place == PLACE_OUTSIDE)
-        break;
+      if (place != PLACE_UNKNOWN)
+        return place;
     }
-  if (n_steps > FAR_STEPS)
-    way_out_note (search, from, n_steps);
   return PLACE_OUTSIDE;
+}
+
+/* The same, with notes on a long way up. */
+static Place
+place_find (const Search *search, const void *from, const Extension *target)
+{
+  size_t n_steps;
+  Place place = place_above (search, from, target, &n_steps);
+
+  if (LIKELY (n_steps <= FAR_STEPS))
+    return place;
+  if (place == PLACE_OUTSIDE)
+    way_out_note (search, from, n_steps);
+  else if (search->serial != 0)
+    way_doomed_note (search, from, n_steps);
+  return place;
 }
 
 CONTEXT_TEXT bool
@@ -200,15 +260,6 @@ sli_search_note_moved (Search *search, Extension *extension)
 
 /* --- the way up ---------------------------------------------------------- */
 
-/* Marks a node that a search meets.  A waiting search may have met it, too. */
-static inline void
-search_meet (Search *search, Extension *extension, uintptr_t number)
-{
-  if (context_has_suspended () && extension->search_serial != 0)
-    sli_context_searches_leave (extension);
-  extension->search_serial = search->serial + number;
-}
-
 static void
 queue_add (Search *search, Extension *extension)
 {
@@ -220,6 +271,18 @@ queue_add (Search *search, Extension *extension)
   else
     search->first = extension;
   search->last = extension;
+}
+
+/* Returns true if the search under way, or one that is over, has met a node
+ * and its way up. */
+static inline bool
+is_met (const Search *search, const Extension *extension)
+{
+  uintptr_t number = extension->search_serial;
+
+  return place_known (search, extension) == PLACE_DOOMED
+         && number != search->serial + BELOW_DOOMED
+         && number != search->serial + TO_ASK;
 }
 
 /* The next record on the way up from *at; sets *at above it.  The way ends at
@@ -237,10 +300,7 @@ way_up_next (const Search *search, void **at)
       *at = is_child_of_keep (search->walk, node) ? NULL : node_parent (node);
       if (extension == NULL || extension->kind == EXT_REFERENCE)
         continue;
-      return place_known (search, extension) == PLACE_DOOMED
-                     && extension->search_serial != search->serial + TO_ASK
-                 ? NULL
-                 : extension;
+      return is_met (search, extension) ? NULL : extension;
     }
   return NULL;
 }
