@@ -54,7 +54,11 @@ typedef struct
  */
 SLICE_API SlicePool *slice_pool_new (const SlicePoolOptions *options);
 
-/** Makes a pool of plain objects of one size, with the default options. */
+/** Makes a pool of plain objects of one size, with the default options.
+ *
+ * @param object_bytes  1 to 2^20
+ * @return              as slice_pool_new()
+ */
 SLICE_API SlicePool *slice_pool_new_plain (size_t object_bytes);
 
 /** Makes a pool that belongs to a context, a node named "pool"; see
@@ -155,7 +159,8 @@ slice_pool_free (SlicePool *pool, void *object)
   slice_pool_free_slow_v1 (pool, object);
 }
 
-/** Frees `n` objects; skips NULLs. */
+/** Frees the `n` objects of an array as slice_pool_free() does; skips NULLs.
+ * The array is not changed. */
 SLICE_API void slice_pool_free_bulk (SlicePool *pool, size_t n,
                                      void *const *objects);
 
@@ -194,7 +199,8 @@ SLICE_API size_t slice_pool_trim (SlicePool *pool);
 /** The number of live objects. */
 SLICE_API size_t slice_pool_n_live (const SlicePool *pool);
 
-/** The bytes from one object to the next in a block. */
+/** The bytes from one object to the next in a block: at least the size of an
+ * object, rounded up to its alignment. */
 SLICE_API size_t slice_pool_chunk_bytes (const SlicePool *pool);
 
 /** Gets statistics of the pool.  Cost: O(blocks). */

@@ -96,17 +96,17 @@ SLICE_API bool ralloc_set_refusing_destructor (const void *ptr,
                                                bool (*refuses) (void *));
 
 /** As ralloc_free(), with a result.
- * @return  true if ptr was freed (or NULL); false if it refused, was kept by a
- *          reference, or is being freed already */
+ * @return  true if ptr was freed, or is NULL; false if it refused, was kept by
+ *          a reference, or is being freed already */
 SLICE_API bool ralloc_try_free (void *ptr);
 
 /** As ralloc_set_destructor(), but returns false when there is no memory. */
 SLICE_API bool ralloc_try_set_destructor (const void *ptr,
                                           void (*destructor) (void *));
 
-/** As ralloc_steal(), but returns false and changes nothing where the steal
- * would close a cycle (errno EINVAL), or where a limit above new_ctx does not
- * allow the subtree (errno ENOMEM). */
+/** As ralloc_steal(), but returns false and changes nothing if the steal would
+ * close a cycle (errno EINVAL), or if a limit above new_ctx does not allow the
+ * subtree (errno ENOMEM).  True if ptr is NULL. */
 SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
 
 /** ralloc_steal(), which returns the stolen pointer in its own type:
@@ -150,17 +150,19 @@ SLICE_API bool ralloc_set_name_const (const void *ptr, const char *name);
  * the name of its kind from the start, until the program gives it another:
  * "linear", "stack", "pool" or "tlsf". */
 SLICE_API const char *ralloc_get_name (const void *ptr);
-/** The nearest ancestor of that name (ptr itself does not count), or NULL.
- * Arenas have names, too: see ralloc_get_name().
+/** The nearest ancestor of that name (ptr itself does not count); NULL if there
+ * is none, and of NULL.  Arenas have names, too: see ralloc_get_name().
  * Source: talloc_find_parent_byname(). */
 SLICE_API void *ralloc_find_parent_by_name (const void *ptr,
                                             const char *name);
 /** Allocates a zeroed node with a name, which is kept by address. */
 SLICE_API void *ralloc_named_const (const void *ctx, size_t size,
                                     const char *name);
-/** ptr if its name is `name`, else NULL. */
+/** Returns ptr if its name is `name`, else NULL; NULL of NULL. */
 SLICE_API void *ralloc_check_name (const void *ptr, const char *name);
-/** As ralloc_check_name(), but ends the program (208) if it is not. */
+/** As ralloc_check_name(), but ends the program (208) if ptr is NULL or has
+ * another name.
+ * @param place  for the message, such as "file.c:12" */
 SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
                                          const char *place);
 
@@ -212,14 +214,16 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  * Source: talloc_reference().
  */
 SLICE_API void *ralloc_reference (const void *ctx, const void *ptr);
-/** Gives up a reference of ctx to ptr; without one, if ctx is the parent, as
- * ralloc_free().
- * @return  false if ctx held nothing
+/** Gives up a reference of ctx to ptr.  If ctx has none and is the parent of
+ * ptr, the call frees ptr as ralloc_free() does.
+ * @param ctx  NULL counts as the parent of a root
+ * @param ptr  NULL does nothing
+ * @return     false if ctx had neither a reference to ptr nor was its parent
  * Errors: as ralloc_free(), of both.
  * Threads: tree (both).  Cost: O(references to ptr) at most, the oldest first;
  *   how many ctx holds does not matter.  Source: talloc_unlink(). */
 SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
-/** References to a node, its parent not counted.
+/** The number of references to a node, its parent not counted; 0 of NULL.
  * Threads: tree.  Cost: O(references to ptr). */
 SLICE_API size_t ralloc_reference_count (const void *ptr);
 
@@ -227,7 +231,7 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
 
 /** Limits the bytes that a subtree may hold.
  *
- * @param ctx    the top of the subtree, which counts
+ * @param ctx    the top of the subtree, which counts; not NULL (210)
  * @param bytes  most bytes of the nodes' blocks, headers included; 0 lifts the
  *               limit.  Not counted are a copied name (ralloc_set_name()), and
  *               the record of a node that has a destructor, a name, a limit or
@@ -257,7 +261,8 @@ SLICE_API size_t ralloc_reference_count (const void *ptr);
  * Source: talloc_set_memlimit().
  */
 SLICE_API bool ralloc_set_limit (const void *ctx, size_t bytes);
-/** Bytes held under the limit that is set on ctx itself; 0 if none is. */
+/** Bytes held under the limit that is set on ctx itself; 0 if it has no limit
+ * or is NULL. */
 SLICE_API size_t ralloc_limit_used (const void *ctx);
 
 /* --- reports ------------------------------------------------------------- */

@@ -61,7 +61,8 @@ SLICE_API RallocLinear *ralloc_linear_context (const void *ctx);
  * Source: Mesa linear_context_with_opts(). */
 SLICE_API RallocLinear *ralloc_linear_context_with_opts (
     const void *ctx, const RallocLinearOpts *opts);
-/** Frees a linear context and all in it; ralloc_free() does it as well.
+/** Frees a linear context and all in it, as ralloc_free() does; NULL does
+ * nothing.
  * Errors: as ralloc_free(); not a linear context (206). */
 SLICE_API void ralloc_linear_free_context (RallocLinear *linear);
 /** ralloc_steal() for a linear context.
@@ -263,7 +264,7 @@ SLICE_API void *ralloc_gc_zalloc_size (RallocGc *gc, size_t size,
  * the sanitizers, and under a recorder, all objects are nodes. */
 SLICE_API void ralloc_gc_free (void *ptr);
 /** The context of an object, in O(1).
- * Errors: as ralloc_gc_free(). */
+ * Errors: as ralloc_gc_free(); NULL (210). */
 SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
 /** Begins a sweep: all objects of the context and all its children count as
  * unreachable until they are marked (or, if they are nodes, stolen).
@@ -275,12 +276,13 @@ SLICE_API RallocGc *ralloc_gc_get_context (void *ptr);
  * the sweep.  A second start restarts the sweep.  If there is no memory for
  * that node, the sweep frees nothing. */
 SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
-/** Marks an object of the context as live.  It may be called again for the
- * same object.
+/** Marks an object of the context as live; NULL does nothing.  It may be called
+ * again for the same object.
  * Errors: as ralloc_gc_free(), and an object of another context or a node
  * elsewhere (207). */
 SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
-/** Ends a sweep: frees all objects that are not marked.
+/** Ends a sweep: frees all objects that are not marked.  Without a sweep it does
+ * nothing.
  *
  * Objects that are nodes first move below the node "sweep" and are freed with
  * it.  Their destructors see "sweep" as the parent, and can't mark them any

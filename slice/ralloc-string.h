@@ -17,7 +17,7 @@ SLICE_BEGIN_DECLS
 /** A copy of a string; NULL of NULL.  Source: Mesa ralloc_strdup(). */
 SLICE_API char *ralloc_strdup (const void *ctx, const char *str)
     SLICE_ATTR_MALLOC;
-/** A copy of at most n bytes of a string, with a NUL.
+/** A copy of at most n bytes of a string, with a NUL; NULL of NULL.
  * Source: Mesa ralloc_strndup(). */
 SLICE_API char *ralloc_strndup (const void *ctx, const char *str, size_t n)
     SLICE_ATTR_MALLOC;

@@ -101,7 +101,7 @@ slice_stack_release (SliceStack *stack, void *object)
  * larger block.
  *
  * @param object    the top; NULL: as slice_stack_alloc()
- * @param old_size  the size it was allocated with
+ * @param old_size  its present size, as it was allocated or last resized
  * @param new_size  bytes; 0 is taken as 1
  * @return          the object; NULL with errno ENOMEM, and the old one is
  *                  unchanged
@@ -111,7 +111,11 @@ slice_stack_release (SliceStack *stack, void *object)
 SLICE_API void *slice_stack_resize (SliceStack *stack, void *object,
                                     size_t old_size, size_t new_size);
 
-/** Releases everything. */
+/** Releases all objects.
+ *
+ * @param keep  which blocks stay for the next use
+ *
+ * Cost: O(blocks). */
 SLICE_API void slice_stack_reset (SliceStack *stack, SliceKeep keep);
 
 /** Returns the spare block to the source, and shrinks the table of blocks.

@@ -177,8 +177,13 @@ slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
   return bytes < known ? bytes : known;
 }
 
-/** Frees all objects.  With KEEP_NONE a heap that grows returns all its
- * regions. */
+/** Frees all objects.
+ *
+ * @param keep  which regions of a heap that grows stay for the next use;
+ *              SLICE_KEEP_NONE returns all.  A heap over buffers keeps them
+ *
+ * Cost: O(regions). */
+
 SLICE_API void slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep);
 
 /** Returns regions without a live object, and shrinks the table of regions.
