@@ -40,7 +40,6 @@ typedef struct
                               size of a live block, and of a free one what the
                               mode leaves of the chunk.  0 if FOREIGN or
                               NONE */
-
   void *start;           /**< where the block begins, or would: the chunk's
                               start; in debug, 16 bytes behind it; NULL if
                               FOREIGN or NONE */

@@ -281,8 +281,8 @@ SLICE_API void ralloc_gc_sweep_start (RallocGc *gc);
  * Errors: as ralloc_gc_free(), and an object of another context or a node
  * elsewhere (207). */
 SLICE_API void ralloc_gc_mark_live (RallocGc *gc, const void *mem);
-/** Ends a sweep: frees all objects that are not marked.  Without a sweep it does
- * nothing.
+/** Ends a sweep: frees all objects that are not marked.  Without a sweep it
+ * does nothing.
  *
  * Objects that are nodes first move below the node "sweep" and are freed with
  * it.  Their destructors see "sweep" as the parent, and can't mark them any

@@ -183,7 +183,6 @@ slice_tlsf_object_bytes (const SliceTlsf *tlsf, const void *object)
  *              SLICE_KEEP_NONE returns all.  A heap over buffers keeps them
  *
  * Cost: O(regions). */
-
 SLICE_API void slice_tlsf_reset (SliceTlsf *tlsf, SliceKeep keep);
 
 /** Returns regions without a live object, and shrinks the table of regions.

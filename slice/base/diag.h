@@ -56,7 +56,6 @@ typedef struct
   const char *words;  /* further text */
   const void *wrong;  /* bytes of which some were overwritten; NULL: none */
   size_t n_wrong;     /* the number of these bytes, at least 1 */
-
   uint8_t expected;   /* the value that each should have */
   BlockSites sites;
 } BlockFacts;

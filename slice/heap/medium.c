@@ -257,7 +257,6 @@ class_fit (MediumClass *class)
 
 /* Takes 1 to n blocks of a class for a call that requests `size' bytes; 0:
  * there is no memory. */
-
 static unsigned
 class_take (MediumClass *class, size_t size, unsigned n, void **blocks,
             bool *is_zero)
