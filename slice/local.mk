@@ -161,6 +161,7 @@ noinst_LTLIBRARIES += \
 	%D%/alloc/alloc.c \
 	%D%/alloc/alloc.h \
 	%D%/alloc/batch.c \
+	%D%/alloc/block-info.c \
 	%D%/alloc/chain.c \
 	%D%/alloc/dispatch.c \
 	%D%/alloc/dispatch.h \

@@ -13,7 +13,7 @@
 
 #include "port/thread/lock.h"
 
-/* --- batch.c --- */
+/* --- block-info.c --- */
 
 /* The start and the size of a chunk's block; if the chunk is free, the largest
  * size that its block may have.  (ChunkInfo: slab.h) */

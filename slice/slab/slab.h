@@ -1,7 +1,7 @@
 /* slab.h - chunks of one class, cut from runs
  *
  * Layer: slab.  Above: depot, and alloc where it bypasses the magazines
- * (dispatch.c, batch.c); below: page.
+ * (dispatch.c, batch.c, block-info.c); below: page.
  * Locks: one for each class (rank 30).
  * Design: chapter 4.
  *

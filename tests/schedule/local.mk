@@ -24,6 +24,7 @@ scheduled_sources = \
 	slice/checking/registry/block-registry.c \
 	slice/checking/registry/code-files.c \
 	slice/alloc/batch.c \
+	slice/alloc/block-info.c \
 	slice/alloc/chain.c \
 	slice/depot/depot.c \
 	slice/depot/depot-check.c \

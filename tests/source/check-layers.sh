@@ -74,7 +74,7 @@ findings ()
       # Every allocation goes through the magazines, in whatever mode.
       if (area_of(path) == "alloc" && area_of(target) == "magazine") return 1
       # They bypass the magazines, by option or in batches.
-      if (path ~ /^alloc\/(aligned|batch|dispatch)\.c$/ \
+      if (path ~ /^alloc\/(aligned|batch|block-info|dispatch)\.c$/ \
           && area_of(target) == "slab") return 1
       # A fork takes the locks of every layer.
       if (path == "alloc/fork.c") return 1
