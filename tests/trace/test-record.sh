@@ -414,6 +414,27 @@ equal daemon-stopped-said "$(grep -c 'a child still runs; its trace ends here$' 
 record "$t" /nonexistent/program
 equal not-found $? 127
 
+# An older trace goes only when the program runs.
+for file in "$work/nowhere" "$work/no-program" "$work/bad-script"
+do
+  echo old > "$work/old"
+  printf '#!/nonexistent\n' > "$work/bad-script"
+  : > "$work/no-program"
+  chmod +x "$work/bad-script"
+  "$trace" record -o "$work/old" "$file" 2> "$work/err"
+  equal "kept-${file##*/}" "$? $(grep -c . "$work/err") $(cat "$work/old")" \
+    "$([ "$file" = "$work/no-program" ] && echo 126 || echo 127) 1 old"
+done
+rm -f "$work/old"
+"$trace" record -o "$work/old" "$work/nowhere" 2> "$work/err"
+equal none-made "$? $(ls "$work/old" 2> "$work/err2")" "127 "
+cp "$(command -v ls)" "$work/gone"
+"$trace" run --quick -o "$work/stages" "$work/gone" > "$work/out" 2> "$work/err"
+rm "$work/gone"
+"$trace" run --quick -o "$work/stages" "$work/gone" > "$work/out" 2> "$work/err"
+[ -s "$work/stages/trace" ]
+equal run-kept $? 0
+
 # --- the program notices nothing ---
 # What `env' says but for what the wrapping itself sets, and of a process's
 # status just what a recorder could change for it: who it is, what it may do,

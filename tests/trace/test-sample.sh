@@ -54,7 +54,7 @@ do
 in bytes from 1 to 1024M, such as 512K"
 done
 for words in "--sample 1K --timed" "--sample 1K --plain" "--seed 1" \
-  "--sample 1K --seed 0"
+  "--sample 1K --seed 0" "--plain"
 do
   "$trace" record $words -o "$t" sh -c ": > $work/ran" > "$work/out" \
     2> "$work/err"

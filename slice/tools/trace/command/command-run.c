@@ -157,13 +157,18 @@ is_remembered (const Stages *stages, const char *name,
   return same || (first && !change);
 }
 
-/* Returns true if the program seems to be the same file as before. */
+/* Returns true if the program seems to be the same file as before, or can't be
+ * found: then its stages stay. */
 static bool
 program_same (const Stages *stages, const char *name)
 {
   struct stat status = { 0 };
   char *path = sli_program_find (name);
-  stat (path, &status);
+  if (stat (path, &status) != 0)
+    {
+      free (path);
+      return true;
+    }
   char *text = sli_tool_text ("%s %lld %lld.%09ld", path,
                               (long long)status.st_size,
                               (long long)status.st_mtim.tv_sec,

@@ -61,7 +61,7 @@ recorder_find (void)
 
 static void
 child_run (char **argv, const char *spool, const char *recorder,
-           const RecordOptions *options)
+           const RecordOptions *options, int failed)
 {
   const char *preload = getenv ("LD_PRELOAD");
   char *ours = preload != NULL && preload[0] != '\0'
@@ -75,6 +75,8 @@ child_run (char **argv, const char *spool, const char *recorder,
   execvp (argv[0], argv);
   int error = errno;
   fprintf (stderr, "slice-trace: %s: %s\n", argv[0], strerror (error));
+  if (write (failed, "", 1) != 1)
+    _exit (TOOL_FAILED);
   _exit (error == ENOENT ? TOOL_NOT_FOUND : TOOL_NOT_RUN);
 }
 
@@ -248,19 +250,34 @@ unwinder_check (bool compared)
                   compared ? "; there is nothing to compare it with" : "");
 }
 
+/* Waits until a child has become the program.  False: it has not, and has
+ * said why.  `failed' is the pipe that ends with its exec. */
+static bool
+child_has_started (int failed)
+{
+  char byte;
+  ssize_t n;
+  while ((n = read (failed, &byte, 1)) < 0 && errno == EINTR)
+    ;
+  close (failed);
+  return n <= 0;
+}
+
 /* Ends with a message, before the program runs, if the output can't be
- * written. */
+ * written.  An older file stays as it is, in case the program can't run. */
 static void
 output_check (const char *path)
 {
   if (strcmp (path, "-") == 0)
     sli_tool_exit (TOOL_USAGE_RUN, "-o -: standard output is the program's; a "
                                   "trace goes to a file");
-  FILE *file = fopen (path, "wbe");
+  bool is_old = access (path, F_OK) == 0;
+  FILE *file = fopen (path, "abe");
   if (file == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
   fclose (file);
-  output_remove (path);
+  if (!is_old)
+    output_remove (path);
 }
 
 /* The spool is a sparse file, mapped whole in the program and here.  If a
@@ -276,6 +293,39 @@ limit_check (int resource, const char *option)
                   "addresses, few of them of memory; give no such limit",
                   option, (unsigned long long)limit.rlim_cur / 1024,
                   (unsigned long long)SPOOL_FILE_BYTES / 1024);
+}
+
+/* Returns the process that is the program now; 0: it could not be run, and
+ * *status is how the child ended. */
+static pid_t
+child_start (char **argv, char *spool, const char *recorder,
+             const RecordOptions *options, int *status)
+{
+  int failed[2];
+  bool has_pipe = pipe2 (failed, O_CLOEXEC) == 0;
+  pid_t pid = has_pipe ? fork () : -1;
+  if (pid < 0)
+    {
+      int error = errno;
+      sli_spool_remove (spool);
+      if (error == EMFILE)
+        sli_tool_exit (TOOL_FAILED,
+                       "slice-trace may open no more files (ulimit -n)");
+      sli_tool_exit (TOOL_FAILED, "%s: %s", has_pipe ? "fork" : "pipe",
+                     strerror (error));
+    }
+  if (pid == 0)
+    {
+      sli_signals_end ();
+      child_run (argv, spool, recorder, options, failed[1]);
+    }
+  sli_signals_child (pid);
+  close (failed[1]);
+  if (child_has_started (failed[0]))
+    return pid;
+  while (waitpid (pid, status, 0) < 0 && errno == EINTR)
+    ;
+  return 0;
 }
 
 static int
@@ -295,22 +345,19 @@ record_run (char **argv, const RecordOptions *options)
   char *spool = sli_spool_make ();
   if (options->waits)
     children_adopt ();
-  pid_t pid = fork ();
-  if (pid < 0)
-    {
-      int error = errno;
-      sli_spool_remove (spool);
-      sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (error));
-    }
+  int status;
+  pid_t pid = child_start (argv, spool, recorder, options, &status);
   if (pid == 0)
     {
-      sli_signals_end ();
-      child_run (argv, spool, recorder, options);
+      sli_spool_remove (spool);
+      free (spool);
+      free (recorder);
+      return exit_code (status, &(PackTotals){ 0 });
     }
-  sli_signals_child (pid);
+  output_remove (options->output);
   Packer *packer = sli_pack_new (spool, options->output, pid);
   sli_pack_command (packer, argv);
-  int status = pack_until_end (packer, pid, options);
+  status = pack_until_end (packer, pid, options);
   if (options->waits)
     pack_until_all_end (packer, options);
   if (options->plain && WIFEXITED (status))
@@ -381,6 +428,9 @@ sli_command_record (int argc, char **argv)
                                    "recorded are not measured");
   if (record.sample_bytes > 0 && record.plain)
     sli_tool_exit (TOOL_USAGE_RUN, "--sample and --plain: no call is "
+                                   "measured");
+  if (record.plain && !timed)
+    sli_tool_exit (TOOL_USAGE_RUN, "--plain is of --timed: no call is "
                                    "measured");
   if (seed > 0 && record.sample_bytes == 0)
     sli_tool_exit (TOOL_USAGE_RUN, "--seed is of --sample");
