@@ -60,7 +60,7 @@ number_take (void)
   return __atomic_add_fetch (&n_numbers, NUMBERS, __ATOMIC_RELAXED);
 }
 
-/* --- where nodes lie ----------------------------------------------------- */
+/* --- which nodes survive ------------------------------------------------- */
 
 /* ralloc_free_children() frees all children of a node as one set, but children
  * that the walk has not visited are not dying.  Returns true if a node is one
@@ -89,23 +89,23 @@ goes (const Search *search, const void *at)
 
 typedef enum
 {
-  PLACE_UNKNOWN,
-  PLACE_DOOMED,
-  PLACE_BELOW_ASKED, /* survives, and is not outside for all targets */
-  PLACE_OUTSIDE
-} Place;
+  LIVENESS_UNKNOWN,
+  LIVENESS_DOOMED,
+  LIVENESS_BELOW_ASKED, /* survives, and is not outside for all targets */
+  LIVENESS_OUTSIDE      /* of the dying set, for all targets */
+} Liveness;
 
-/* The place of a node by its record. */
-static inline Place
-place_known (const Search *search, const Extension *extension)
+/* The liveness of a node by its record. */
+static inline Liveness
+liveness_known (const Search *search, const Extension *extension)
 {
   uintptr_t number = extension != NULL ? extension->search_serial : 0;
 
   if (number == 0)
-    return PLACE_UNKNOWN;
+    return LIVENESS_UNKNOWN;
   if (search_has (search, extension) || number == search->known)
-    return PLACE_DOOMED;
-  return number == search->known + 1 ? PLACE_OUTSIDE : PLACE_UNKNOWN;
+    return LIVENESS_DOOMED;
+  return number == search->known + 1 ? LIVENESS_OUTSIDE : LIVENESS_UNKNOWN;
 }
 
 /* A node that is being asked moves out if its parent goes.  So nodes below it
@@ -164,12 +164,12 @@ way_out_note (const Search *search, const void *at, size_t n_steps)
     }
 }
 
-/* Finds the place of a node, and how far above it the node is that decides it.
- * All descendants of a node that goes also go.  `target' is the node that would
- * move below `from'. */
-static Place
-place_above (const Search *search, const void *from, const Extension *target,
-             size_t *n_steps)
+/* Finds the liveness of a node, and how far above it the node is that decides
+ * it.  All descendants of a node that goes also go.  `target' is the node that
+ * would move below `from'. */
+static Liveness
+liveness_above (const Search *search, const void *from,
+                const Extension *target, size_t *n_steps)
 {
   const void *at;
 
@@ -177,38 +177,38 @@ place_above (const Search *search, const void *from, const Extension *target,
   for (at = from; at != NULL; at = node_parent (node_of (at)), ++*n_steps)
     {
       const Extension *extension = node_extension (node_of (at));
-      Place place;
+      Liveness liveness;
       if (goes (search, at))
-        return PLACE_DOOMED;
+        return LIVENESS_DOOMED;
       if (extension == NULL)
         continue;
       if (extension->asked)
         {
           *n_steps = 0; /* this is not so for every target */
-          return asked_saves (search, at, target) ? PLACE_BELOW_ASKED
-                                                  : PLACE_DOOMED;
+          return asked_saves (search, at, target) ? LIVENESS_BELOW_ASKED
+                                                  : LIVENESS_DOOMED;
         }
-      place = place_known (search, extension);
-      if (place != PLACE_UNKNOWN)
-        return place;
+      liveness = liveness_known (search, extension);
+      if (liveness != LIVENESS_UNKNOWN)
+        return liveness;
     }
-  return PLACE_OUTSIDE;
+  return LIVENESS_OUTSIDE;
 }
 
 /* The same, with notes on a long way up. */
-static Place
-place_find (const Search *search, const void *from, const Extension *target)
+static Liveness
+liveness_find (const Search *search, const void *from, const Extension *target)
 {
   size_t n_steps;
-  Place place = place_above (search, from, target, &n_steps);
+  Liveness liveness = liveness_above (search, from, target, &n_steps);
 
   if (LIKELY (n_steps <= FAR_STEPS))
-    return place;
-  if (place == PLACE_OUTSIDE)
+    return liveness;
+  if (liveness == LIVENESS_OUTSIDE)
     way_out_note (search, from, n_steps);
   else if (search->serial != 0)
     way_doomed_note (search, from, n_steps);
-  return place;
+  return liveness;
 }
 
 CONTEXT_TEXT bool
@@ -243,7 +243,7 @@ sli_search_saving_reference (const Search *search, const Extension *extension)
   void *reference = sli_reference_first (extension);
 
   while (reference != NULL
-         && place_find (search, reference, extension) == PLACE_DOOMED)
+         && liveness_find (search, reference, extension) == LIVENESS_DOOMED)
     reference = sli_reference_next (reference);
   return reference;
 }
@@ -254,7 +254,7 @@ sli_search_note_moved (Search *search, Extension *extension)
   void *parent = node_parent (node_of (extension->owner));
 
   if (search->known != 0
-      && place_find (search, parent, extension) == PLACE_OUTSIDE)
+      && liveness_find (search, parent, extension) == LIVENESS_OUTSIDE)
     extension->search_serial = search->known + 1;
 }
 
@@ -280,7 +280,7 @@ is_met (const Search *search, const Extension *extension)
 {
   uintptr_t number = extension->search_serial;
 
-  return place_known (search, extension) == PLACE_DOOMED
+  return liveness_known (search, extension) == LIVENESS_DOOMED
          && number != search->serial + BELOW_DOOMED
          && number != search->serial + TO_ASK;
 }
