@@ -98,8 +98,8 @@ endif
 	%D%/advice/sites/advice-modules.h \
 	%D%/advice/advice-new.c \
 	%D%/advice/memory/advice-region.h \
-	%D%/advice/advice-say.c \
-	%D%/advice/advice-say.h \
+	%D%/advice/advice-log.c \
+	%D%/advice/advice-log.h \
 	%D%/advice/sites/advice-sites.c \
 	%D%/advice/sites/advice-sites.h \
 	%D%/advice/advice-start.c \

@@ -51,8 +51,8 @@ endif
 	%D%/trace/command/measure/replay-parts.h \
 	%D%/trace/command/measure/replay-site.c \
 	%D%/trace/command/record/command-record.c \
+	%D%/trace/command/record/record-directory.c \
 	%D%/trace/command/record/record-parts.h \
-	%D%/trace/command/record/record-place.c \
 	%D%/trace/command/record/record-plain.c \
 	%D%/trace/command/show/command-diff.c \
 	%D%/trace/command/show/command-dump.c \
@@ -66,8 +66,8 @@ endif
 	%D%/trace/common/measure.h \
 	%D%/trace/common/origin.c \
 	%D%/trace/common/origin.h \
-	%D%/trace/common/place.c \
-	%D%/trace/common/place.h \
+	%D%/trace/common/paths.c \
+	%D%/trace/common/paths.h \
 	%D%/trace/common/stage.c \
 	%D%/trace/common/stage.h \
 	%D%/trace/common/table.c \

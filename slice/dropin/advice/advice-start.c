@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include "config.h"
 
-#include "dropin/advice/advice-say.h"
+#include "advice-log.h"
 #include "dropin/advice/advice-start.h"
 
 #include <slice/options.h>
@@ -100,12 +100,12 @@ site_say_missing (unsigned i)
   const AdviceModule *missing = sli_sites_missing (i);
 
   if (missing == NULL)
-    sli_advice_say ("%12d blocks of %llu expected, no call of it was found: "
+    sli_advice_log ("%12d blocks of %llu expected, no call of it was found: "
                     "%.*s",
                     0, (unsigned long long) site->n_expected,
                     (int) site->n_name, site->name);
   else
-    sli_advice_say ("%12d blocks of %llu expected, that build of %.*s was "
+    sli_advice_log ("%12d blocks of %llu expected, that build of %.*s was "
                     "not seen: %.*s",
                     0, (unsigned long long) site->n_expected,
                     (int) missing->n_name, missing->name, (int) site->n_name,
@@ -122,7 +122,7 @@ site_say (unsigned i, uint64_t n_blocks, uint64_t n_chunks)
       site_say_missing (i);
       return;
     }
-  sli_advice_say ("%12llu blocks of %llu expected, %llu KiB at most%s: %.*s",
+  sli_advice_log ("%12llu blocks of %llu expected, %llu KiB at most%s: %.*s",
                   (unsigned long long) n_blocks,
                   (unsigned long long) site->n_expected,
                   (unsigned long long) n_chunks * CHUNK_BYTES / 1024,
@@ -147,7 +147,7 @@ advice_stats (void)
       n_used += served > 0;
       n_off += sli_region_sites[i].is_off;
     }
-  sli_advice_say ("%u sites advised, %u found, %llu blocks served, "
+  sli_advice_log ("%u sites advised, %u found, %llu blocks served, "
                   "%u switched off",
                   sli_advice.n_sites, n_used, (unsigned long long) n_blocks,
                   n_off);
@@ -169,7 +169,7 @@ file_map (const char *path, size_t *n)
       text = mmap (NULL, *n + 1, PROT_READ, MAP_PRIVATE, file, 0);
     }
   if (text == MAP_FAILED)
-    sli_advice_say ("%s: can't be read: %m", path);
+    sli_advice_log ("%s: can't be read: %m", path);
   if (file >= 0)
     close (file);
   return text == MAP_FAILED ? NULL : text;
@@ -186,7 +186,7 @@ advice_read (const char *path)
     return false;
   if (sli_advice_parse (&sli_advice, text, n, &error))
     return true;
-  sli_advice_say ("%s:%u: %s; the advice is ignored", path, error.line,
+  sli_advice_log ("%s:%u: %s; the advice is ignored", path, error.line,
                   error.message);
   sli_advice.n_sites = 0;
   return false;
@@ -220,7 +220,7 @@ advice_begin (void)
   if (!sli_region_begin (&sli_advice)
       || pthread_atfork (NULL, NULL, sli_sites_fork) != 0)
     {
-      sli_advice_say ("no memory for regions; the advice is ignored");
+      sli_advice_log ("no memory for regions; the advice is ignored");
       sli_advice.n_sites = 0;
       return;
     }

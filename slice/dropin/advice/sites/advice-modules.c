@@ -9,7 +9,7 @@
 #include "config.h"
 
 #include "advice-modules.h"
-#include "dropin/advice/advice-say.h"
+#include "dropin/advice/advice-log.h"
 
 #include "port/compiler.h"
 
@@ -136,7 +136,7 @@ say_other_build (unsigned i)
   const AdviceModule *module = &modules.advice->modules[i];
 
   if (!modules.states[i].said)
-    sli_advice_say ("%s: %.*s is another build than the one that the advice "
+    sli_advice_log ("%s: %.*s is another build than the one that the advice "
                     "is for, which is ignored",
                     modules.path, (int) module->n_name, module->name);
   modules.states[i].said = true;

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "trial.h"
 #include "tools/trace/common/measure.h"
-#include "tools/trace/common/place.h"
+#include "tools/trace/common/paths.h"
 #include "tools/trace/common/tool.h"
 #include <errno.h>
 #include <math.h>
@@ -27,17 +27,17 @@ preload_find (void)
   static const char *const own[]
       = { "/../dropin/.libs", "/../../dropin/.libs", NULL };
   static const char *const base[] = { "/../.libs", "/../../.libs", NULL };
-  char *trial = sli_place_beside (own, TRIAL_LIBRARY);
-  char *slice = trial == NULL ? NULL : sli_place_beside (base, LIBSLICE);
+  char *trial = sli_path_beside (own, TRIAL_LIBRARY);
+  char *slice = trial == NULL ? NULL : sli_path_beside (base, LIBSLICE);
   if (slice != NULL)
     return sli_tool_text ("%s:%s", slice, trial);
-  trial = sli_place_installed (SLICE_TRACE_LIBDIR, TRIAL_LIBRARY);
+  trial = sli_path_installed (SLICE_TRACE_LIBDIR, TRIAL_LIBRARY);
   if (access (trial, R_OK) != 0)
     sli_tool_exit (TOOL_FAILED, "%s: %s", trial, strerror (errno));
   /* what was moved does not find its libslice by itself */
   if (strcmp (trial, SLICE_TRACE_LIBDIR "/" TRIAL_LIBRARY) != 0)
     {
-      slice = sli_place_installed (SLICE_TRACE_SLICEDIR, LIBSLICE);
+      slice = sli_path_installed (SLICE_TRACE_SLICEDIR, LIBSLICE);
       return sli_tool_text ("%s:%s", slice, trial);
     }
   return trial;

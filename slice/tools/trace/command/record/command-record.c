@@ -13,7 +13,7 @@
 #include "record-parts.h"
 #include "tools/trace/pack/pack.h"
 #include "tools/trace/pack/spool.h"
-#include "tools/trace/common/place.h"
+#include "tools/trace/common/paths.h"
 #include "tools/trace/common/tool.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,10 +53,10 @@ recorder_find (void)
   const char *asked = getenv ("SLICE_TRACE_RECORDER");
   if (asked != NULL)
     return sli_tool_text ("%s", asked);
-  char *found = sli_place_beside (folders, RECORDER_NAME);
+  char *found = sli_path_beside (folders, RECORDER_NAME);
   return found != NULL
              ? found
-             : sli_place_installed (SLICE_TRACE_LIBDIR, RECORDER_NAME);
+             : sli_path_installed (SLICE_TRACE_LIBDIR, RECORDER_NAME);
 }
 
 static void

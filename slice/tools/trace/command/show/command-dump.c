@@ -138,7 +138,7 @@ sli_command_info (int argc, char **argv)
   if (trace_is_sampled (reader)) /* these two are of the program */
     printf ("sample-bytes %u\n", reader->head.sample_bytes);
   else
-    printf ("asked-bytes %" PRIu64 "\npeak-live-bytes %" PRIu64 "\n",
+    printf ("requested-bytes %" PRIu64 "\npeak-live-bytes %" PRIu64 "\n",
             totals->bytes, totals->peak_bytes);
   printf ("rss-samples %zu\n", reader->n_rss);
   printf ("unwinder %s\n", sli_trace_unwinder (reader));

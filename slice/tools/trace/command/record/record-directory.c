@@ -1,4 +1,4 @@
-/* record-place.c - the spool's directory, and removal of orphans
+/* record-directory.c - the spool's directory, and removal of orphans
  *
  * Tools.  SPDX-License-Identifier: MIT
  */

@@ -1,9 +1,9 @@
-/* place.c - where the other files of slice lie
+/* paths.c - where the other files of slice lie
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "place.h"
+#include "paths.h"
 #include "tool.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ readable (char *path)
 }
 
 char *
-sli_place_beside (const char *const *folders, const char *name)
+sli_path_beside (const char *const *folders, const char *name)
 {
   char own[PATH_MAX], *found = NULL;
   if (!own_folder (own))
@@ -55,7 +55,7 @@ below_prefix (const char *folder)
 }
 
 char *
-sli_place_installed (const char *folder, const char *name)
+sli_path_installed (const char *folder, const char *name)
 {
   char own[PATH_MAX], *found = NULL;
   const char *programs = below_prefix (SLICE_TRACE_BINDIR);

@@ -1,12 +1,12 @@
-/* place.h - where the other files of slice lie
+/* paths.h - where the other files of slice lie
  *
  * Tools.  Beside the program in a build tree; else as they were installed,
  * relative to the program, since an installation may be moved as a whole.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_TRACE_COMMON_PLACE_H
-#define SLI_TRACE_COMMON_PLACE_H
+#ifndef SLI_TRACE_COMMON_PATHS_H
+#define SLI_TRACE_COMMON_PATHS_H
 
 /* As configure has them. */
 #ifndef SLICE_TRACE_LIBDIR
@@ -24,10 +24,10 @@
 
 /* A file in one of the folders, which are relative to the program's (NULL ends
  * them); NULL: it is in none.  The caller frees it. */
-char *sli_place_beside (const char *const *folders, const char *name);
+char *sli_path_beside (const char *const *folders, const char *name);
 /* A file of an installed folder, below the prefix: where that lies to the
  * program now, if it is there, else where it was installed.  The caller frees
  * it. */
-char *sli_place_installed (const char *folder, const char *name);
+char *sli_path_installed (const char *folder, const char *name);
 
 #endif

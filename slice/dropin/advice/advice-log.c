@@ -1,10 +1,10 @@
-/* advice-say.c - messages of libslice-advice
+/* advice-log.c - messages of libslice-advice
  *
  * Layer: dropin.  SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
-#include "dropin/advice/advice-say.h"
+#include "advice-log.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ enum
 };
 
 void
-sli_advice_say (const char *format, ...)
+sli_advice_log (const char *format, ...)
 {
   static const char name[] = "libslice-advice: ";
   char line[LINE_BYTES + 1];
