@@ -143,7 +143,9 @@ ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
  * Threads: tree.  Cost: a record at a node's first.
  * Source: talloc_set_name(). */
 SLICE_API bool ralloc_set_name (const void *ptr, const char *name);
-/** As ralloc_set_name(), but the name is not copied: for literals. */
+/** As ralloc_set_name(), but the name is not copied: for literals.  If it was
+ * in a plug-in that has been unloaded since, each call that compares or returns
+ * the node's name may crash; reports print `(unloaded)'. */
 SLICE_API bool ralloc_set_name_const (const void *ptr, const char *name);
 /** The name of a node; NULL if it has none, and of NULL.  An arena that
  * belongs to a context (slice_linear_new_in() and the like) is a node that has
@@ -155,7 +157,8 @@ SLICE_API const char *ralloc_get_name (const void *ptr);
  * Source: talloc_find_parent_byname(). */
 SLICE_API void *ralloc_find_parent_by_name (const void *ptr,
                                             const char *name);
-/** Allocates a zeroed node with a name, which is kept by address. */
+/** Allocates a zeroed node with a name, which is kept by address, as by
+ * ralloc_set_name_const(). */
 SLICE_API void *ralloc_named_const (const void *ctx, size_t size,
                                     const char *name);
 /** Returns ptr if its name is `name`, else NULL; NULL of NULL. */
