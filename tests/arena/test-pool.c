@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static SlicePool *
 pool_new (size_t object_bytes, unsigned flags)
@@ -811,6 +812,91 @@ test_reserve_holds (void)
         }
 }
 
+/* --- blocks anywhere ------------------------------------------------------ */
+
+enum
+{
+  APART_BYTES = 192 << 20 /* of address space */
+};
+
+/* A source whose blocks have gaps between them. */
+typedef struct
+{
+  char *start;
+  size_t used;
+  size_t gap;
+} Apart;
+
+static void *
+apart_map (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  Apart *apart = source->data;
+  char *at = apart->start + apart->used;
+  at += (0 - (uintptr_t) at) & (alignment - 1);
+  apart->used = (size_t) (at - apart->start) + bytes + apart->gap;
+  g_assert_cmpuint (apart->used, <=, APART_BYTES);
+  return mprotect (at, bytes, PROT_READ | PROT_WRITE) == 0 ? at : NULL;
+}
+
+static void
+apart_unmap (const SliceSource *source, void *address, size_t bytes)
+{
+  (void) source;
+  mprotect (address, bytes, PROT_NONE);
+}
+
+/* The bytes beside its objects of a pool whose blocks have gaps of that size
+ * between them, after most objects were freed in random order. */
+static size_t
+control_bytes_apart (size_t gap)
+{
+  enum
+  {
+    N = 100000
+  };
+  static void *objects[N];
+  Apart apart = { .gap = gap };
+  SliceSource source = {
+    .name = "apart", .map = apart_map, .unmap = apart_unmap, .data = &apart
+  };
+  SlicePoolOptions options
+      = { .object_bytes = 64, .arena = { .source = &source } };
+  apart.start = mmap (NULL, APART_BYTES, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  g_assert_true (apart.start != MAP_FAILED);
+  SlicePool *pool = slice_pool_new (&options);
+  SliceArenaStats stats;
+  for (unsigned i = 0; i < N; i++)
+    {
+      objects[i] = slice_pool_alloc (pool);
+      g_assert_nonnull (objects[i]);
+      pattern_fill (objects[i], 64, i);
+    }
+  for (unsigned i = 0; i < N; i++)
+    g_assert_true (pattern_holds (objects[i], 64, i));
+  shuffle (objects, N);
+  for (unsigned i = N / 10; i < N; i++)
+    slice_pool_free (pool, objects[i]);
+  g_assert_cmpuint (slice_pool_n_live (pool), ==, N / 10);
+  slice_pool_get_stats (pool, &stats);
+  assert_stats_add_up (&stats);
+  slice_pool_destroy (pool);
+  munmap (apart.start, APART_BYTES);
+  return stats.control_bytes;
+}
+
+/* The map from pages to blocks is made wherever the blocks lie.  Without it
+ * each free would search all blocks. */
+static void
+test_far_apart (void)
+{
+  if (skip_watched ("tracked pools have no map")
+      || skip_checked ("tracked pools have no map"))
+    return;
+  g_assert_cmpuint (control_bytes_apart (1 << 20), >=,
+                    control_bytes_apart (0));
+}
+
 /* --- rows ---------------------------------------------------------------- */
 
 static int
@@ -1115,6 +1201,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/reserve-fails", test_reserve_fails);
   g_test_add_func ("/slice/pool/reserve-near-limit", test_reserve_near_limit);
   g_test_add_func ("/slice/pool/reserve-holds", test_reserve_holds);
+  g_test_add_func ("/slice/pool/far-apart", test_far_apart);
   g_test_add_func ("/slice/pool/rows", test_rows);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/pool/misuse/twice-in-turn",

@@ -280,46 +280,66 @@ is_row (void *const *objects, size_t n, size_t chunk)
   return step == chunk || step == -chunk;
 }
 
-/* The same for addresses in random order, up to one that has no place in the
- * map or no bits.  A chunk of a block that the map does not lead to needs no
- * test of its own, as it has no index below n_bits.  Counts the blocks that
- * become empty. */
+/* Sets the bit of a chunk; counts the blocks that become empty. */
+static inline void
+bits_set_one (SlicePool *pool, Track *track, size_t index, const void *object)
+{
+  uint64_t *words = track->live;
+  uint64_t bits = words[index / WORD_BITS];
+
+  if (UNLIKELY ((bits >> (index % WORD_BITS) & 1) != 0))
+    sli_pool_report_twice (pool, object);
+  words[index / WORD_BITS] = bits | UINT64_C (1) << (index % WORD_BITS);
+  if (UNLIKELY (--track->n_unset == 0))
+    pool->n_empty++;
+}
+
+/* Moves an address to whose block the map does not lead at first; false: it is
+ * none of an object, or its block has no bits. */
+static NOINLINE bool
+search_flush_one (SlicePool *pool, const void *object)
+{
+  Track *track = sli_pool_map_search (pool, object);
+  size_t index;
+
+  if (track == NULL)
+    return false;
+  index = sli_pool_index ((uintptr_t) object - (uintptr_t) track->start,
+                          pool->chunk_inverse, pool->chunk_shift);
+  if (index >= track->n_bits)
+    return false;
+  bits_set_one (pool, track, index, object);
+  return true;
+}
+
+/* The same for addresses in random order, up to one that search_flush_one()
+ * can't move.  A track to which the map leads wrongly has no index below n_bits
+ * for the address, so this needs no test of its own. */
 static inline void **
 scattered_flush_some (SlicePool *pool, void **next, void **end)
 {
-  uintptr_t low;
-  size_t n_pages, inverse;
-  unsigned shift;
+  const PoolMap *map = &pool->map;
+  Track *const *slots = map->slots;
+  size_t mask = map->mask;
+  size_t inverse = pool->chunk_inverse;
+  unsigned shift = pool->chunk_shift;
 
-  Track *const *map = pool->map.tracks;
-  low = pool->map.low;
-  n_pages = pool->map.n_pages;
-  inverse = pool->chunk_inverse;
-  shift = pool->chunk_shift;
   for (; next < end; next++)
     {
       uintptr_t address = (uintptr_t) *next;
-      size_t page = (address - low) / POOL_PAGE_BYTES;
-      Track *track;
-      size_t index;
-      uint64_t *word, bits;
-      unsigned bit;
+      Track *track = sli_pool_map_lead (slots, mask, address);
+      size_t index = sli_pool_index (address - (uintptr_t) track->start,
+                                     inverse, shift);
 
-      if (UNLIKELY (page >= n_pages))
+      if (LIKELY (index < track->n_bits))
+        bits_set_one (pool, track, index, *next);
+      else if (search_flush_one (pool, *next))
+        {
+          slots = map->slots;
+          mask = map->mask;
+        }
+      else
         break;
-      track = map[page];
-      index = sli_pool_index (address - (uintptr_t) track->start, inverse,
-                              shift);
-      if (UNLIKELY (index >= track->n_bits))
-        break;
-      word = &track->live[index / WORD_BITS];
-      bits = *word;
-      bit = (unsigned) index & 63;
-      if (UNLIKELY ((bits >> bit & 1) != 0))
-        sli_pool_report_twice (pool, *next);
-      *word = bits | UINT64_C (1) << bit;
-      if (UNLIKELY (--track->n_unset == 0))
-        pool->n_empty++;
     }
   return next;
 }

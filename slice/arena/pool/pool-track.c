@@ -186,7 +186,7 @@ size_t
 sli_pool_track_bytes (const SlicePool *pool)
 {
   size_t bytes = pool->tracks_capacity * sizeof (Track)
-                 + pool->map.capacity * sizeof (Track *);
+                 + pool->map.bytes;
 
   for (uint32_t i = 0; i < pool->n_tracks; i++)
     if (pool->tracks[i].live != NULL)

@@ -136,6 +136,7 @@ pool_setup (void *memory, const SlicePoolOptions *options,
   sli_chain_init (&pool->chain, &options->arena, (char *) pool + CONTROL_BYTES,
                   embedded, CONTROL_BYTES);
   pool_lay_out (pool);
+  sli_pool_map_init (&pool->map);
   sli_pool_plain_init (pool);
   sli_pool_start_over (pool);
   return pool;

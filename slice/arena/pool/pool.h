@@ -37,16 +37,18 @@ typedef struct
   size_t n_bits;          /* plain: n_chunks, or 0 before it has its bits */
 } Track;
 
-/* The map from pages to tracks; made again when it is worth it. */
+/* The map from pages to tracks: a hash table, made again when it is worth it.
+ * Blocks may be anywhere, and pages in a row have slots in a row. */
 typedef struct
 {
-  Track **tracks; /* for each page, the last track that starts at or before
-                     the page */
-  uintptr_t low;    /* start of the first page */
-  size_t n_pages; /* 0: there is no map */
-  size_t capacity;
-  size_t n_missed;  /* searches since the tracks changed */
-  bool is_old;      /* the tracks have changed */
+  Track *const *slots; /* each leads to a track, or to one without chunks */
+  size_t mask;         /* their number - 1; it is a power of two */
+  void *memory;        /* of the slots */
+  size_t bytes;
+  size_t n_missed;     /* searches since the tracks changed */
+  uint32_t last_found; /* the index of the track that a search found, at that
+                          time */
+  bool is_old;         /* the tracks have changed */
 } PoolMap;
 
 /* A chunk of a tracked pool:
@@ -367,34 +369,25 @@ sli_pool_track_of (const SlicePool *pool, const void *address)
 /* --- pool-map.c: the same for many addresses in random order
  * -------------- */
 
-Track *sli_pool_map_find_slow (SlicePool *pool, const void *address);
-
-/* The track of the block that has an address.  If no block has it, the result
- * is NULL or any track: sli_pool_index() tells. */
+/* The track to which a map leads from an address at first.  Any track may be
+ * there, so the caller must look whether it has the address. */
 static inline Track *
-sli_pool_map_find (SlicePool *pool, const void *address)
+sli_pool_map_lead (Track *const *slots, size_t mask, uintptr_t address)
 {
-  const PoolMap *map = &pool->map;
-  size_t page = ((uintptr_t) address - map->low) / POOL_PAGE_BYTES;
-  Track *track;
-  const Track *last;
-
-  if (UNLIKELY (page >= map->n_pages))
-    return sli_pool_map_find_slow (pool, address);
-  track = map->tracks[page];
-  last = pool->tracks + pool->n_tracks - 1;
-  while (track < last && (uintptr_t) track[1].start <= (uintptr_t) address)
-    track++;
-  return track;
+  return slots[address / POOL_PAGE_BYTES & mask];
 }
+
+/* Find the track of the block that has an address; NULL: none.  The first is
+ * for addresses in the order in which they lie, the second for one to which the
+ * map does not lead at first. */
+Track *sli_pool_map_find (SlicePool *pool, const void *address);
+Track *sli_pool_map_search (SlicePool *pool, const void *address);
+
+/* Sets a map without memory, which leads nowhere. */
+void sli_pool_map_init (PoolMap *map);
 
 /* Called when the tracks have changed. */
-static inline void
-sli_pool_map_expire (SlicePool *pool)
-{
-  pool->map.n_pages = 0;
-  pool->map.is_old = true;
-}
+void sli_pool_map_expire (SlicePool *pool);
 
 void sli_pool_map_fini (SlicePool *pool);
 
