@@ -135,7 +135,7 @@ slice_pool_alloc (SlicePool *pool)
  *   block of a checked pool allocates a bitmap; if there is no memory for it,
  *   the pool does not find double frees in that block.
  * Threads: the pool's owner.
- * Cost: 9 instructions, or 9 together with the next allocation if the compiler
+ * Cost: 10 instructions, or 9 together with the next allocation if the compiler
  *   sees both calls and knows that the object is not NULL.  After the free of
  *   the last live object, the pool starts over in the order of addresses:
  *   O(blocks).

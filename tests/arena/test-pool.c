@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+#include <slice/handlers.h>
 
 static SlicePool *
 pool_new (size_t object_bytes, unsigned flags)
@@ -1005,6 +1007,42 @@ free_down_twice (void)
   free_all_twice (true);
 }
 
+/* Ends the process as if there was no fault if the message names another
+ * address. */
+static void
+require_address (int number, const char *message, void *data)
+{
+  char *expected = g_strdup_printf (": %p ", data);
+  (void) number;
+  if (strstr (message, expected) == NULL)
+    _exit (0);
+  g_free (expected);
+}
+
+/* The row of objects that is freed lies in several words of the bits, and the
+ * bit that is set already is not in the first: the message names its object. */
+static void
+free_row_twice (void)
+{
+  enum
+  {
+    N = 1000,
+    TWICE = 500
+  };
+  static void *objects[N];
+  SlicePool *pool = slice_pool_new_plain (24);
+  for (int i = 0; i < N; i++)
+    objects[i] = slice_pool_alloc (pool);
+  qsort (objects, N, sizeof *objects, by_address);
+  slice_pool_alloc (pool);
+  slice_set_abort_handler (require_address, objects[TWICE]);
+  slice_pool_free (pool, objects[TWICE]);
+  slice_pool_trim (pool); /* to the bits */
+  for (int i = 1; i < N; i++)
+    slice_pool_free (pool, objects[i]);
+  slice_pool_trim (pool);
+}
+
 /* Two objects by turns, when the stack has got more addresses from the bits
  * than live objects are left. */
 static void
@@ -1100,6 +1138,7 @@ MISUSE_CALL (twice_small, 320, "is free already", free_twice (8, 0, 0))
 MISUSE_CALL (twice_later, 320, "is free already",
              free_twice (24, SLICE_ARENA_CHECKED, 64))
 MISUSE_CALL (twice_moved, 320, "is free already", free_many_twice ())
+MISUSE_CALL (twice_row, 320, "is free already", free_row_twice ())
 MISUSE_CALL (twice_in_turn, 320, "is free already", free_in_turn ())
 MISUSE_CALL (twice_downwards, 320, "is free already", free_down_twice ())
 MISUSE_CALL (behind_block, 321, "is not of this pool", free_behind_block ())
@@ -1204,6 +1243,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/far-apart", test_far_apart);
   g_test_add_func ("/slice/pool/rows", test_rows);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
+  g_test_add_func ("/slice/pool/misuse/twice-row", test_misuse_twice_row);
   g_test_add_func ("/slice/pool/misuse/twice-in-turn",
                    test_misuse_twice_in_turn);
   g_test_add_func ("/slice/pool/misuse/twice-downwards",

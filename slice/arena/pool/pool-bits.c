@@ -165,8 +165,8 @@ count_row (void *const *objects, size_t n, uintptr_t step)
   AddressPair two = { 2 * step, 2 * step };
   size_t i = 0;
 
-  /* Eight at a time: any difference leaves a bit. */
-  for (; i + 8 <= n; i += 8)
+  /* Sixteen at a time: any difference leaves a bit. */
+  for (; i + 16 <= n; i += 16)
     {
       const AddressPair *pairs
           = (const AddressPair *) (const void *) (objects + i);
@@ -175,6 +175,10 @@ count_row (void *const *objects, size_t n, uintptr_t step)
       difference |= pairs[1] ^ (at += two);
       difference |= pairs[2] ^ (at += two);
       difference |= pairs[3] ^ (at += two);
+      difference |= pairs[4] ^ (at += two);
+      difference |= pairs[5] ^ (at += two);
+      difference |= pairs[6] ^ (at += two);
+      difference |= pairs[7] ^ (at += two);
       at += two;
       if ((difference[0] | difference[1]) != 0)
         break;
@@ -201,38 +205,61 @@ report_run_twice (const SlicePool *pool, const Track *track,
     }
 }
 
-/* The bits of the first of n addresses, which has the index `index', and of
- * those in a row with it, upwards or downwards, in one word of the bits.
- * *n_row is their number.  n_above is that of the track's chunks from that one
- * on. */
-static inline uint64_t
-row_bits (const SlicePool *pool, void *const *objects, size_t n, size_t index,
-          size_t n_above, size_t *n_row)
+/* The number of addresses in a row, upwards or downwards, from the first of n
+ * on, which has the index *index.  Changes that to the lowest index.  n_chunks
+ * is that of the track. */
+static inline size_t
+row_length (void *const *objects, size_t n, size_t chunk, size_t n_chunks,
+            size_t *index)
 {
-  size_t chunk = pool->chunk_bytes;
-  size_t bit = index % 64;
+  size_t n_above = n_chunks - *index;
+  size_t n_below = *index + 1;
+  size_t n_row = 1;
+  uintptr_t step;
 
-  *n_row = 1;
   if (n == 1)
-    return UINT64_C (1) << bit;
-  if ((uintptr_t) objects[1] - (uintptr_t) objects[0] == chunk)
+    return 1;
+  step = (uintptr_t) objects[1] - (uintptr_t) objects[0];
+  if (step == chunk)
+    n_row = count_row (objects, n < n_above ? n : n_above, chunk);
+  else if (step == -chunk)
     {
-      size_t n_most = n_above < 64 - bit ? n_above : 64 - bit;
+      n_row = count_row (objects, n < n_below ? n : n_below, -chunk);
+      *index -= n_row - 1;
+    }
+  return n_row;
+}
 
-      *n_row = count_row (objects, n < n_most ? n : n_most, chunk);
-    }
-  else if ((uintptr_t) objects[0] - (uintptr_t) objects[1] == chunk)
-    {
-      *n_row = count_row (objects, n < bit + 1 ? n : bit + 1, -chunk);
-      bit -= *n_row - 1;
-    }
-  return ~UINT64_C (0) >> (64 - *n_row) << bit;
+/* Sets n bits from index on.  False: one of them is set already, and nothing
+ * has changed. */
+static inline bool
+bits_set_row (uint64_t *words, size_t index, size_t n)
+{
+  size_t highest = index + n - 1;
+  size_t first = index / WORD_BITS;
+  size_t last = highest / WORD_BITS;
+  uint64_t low = ~UINT64_C (0) << (index % WORD_BITS);
+  uint64_t high = ~UINT64_C (0) >> (WORD_BITS - 1 - highest % WORD_BITS);
+  uint64_t found;
+
+  if (first == last)
+    low = high = low & high;
+  found = (words[first] & low) | (words[last] & high);
+  for (size_t i = first + 1; i < last; i++)
+    found |= words[i];
+  if (UNLIKELY (found != 0))
+    return false;
+  words[first] |= low;
+  words[last] |= high;
+  for (size_t i = first + 1; i < last; i++)
+    words[i] = ~UINT64_C (0);
+  return true;
 }
 
 /* Moves addresses to the bits of their block: the first of n and those that
  * follow it, up to one of another block.  Returns their number, at least 1.
  * Reports misuse that the free did not find.  Objects that are freed in their
- * order in memory share a word of the bits, which is written once for all.
+ * order in memory share words of the bits, which are written once for all.
  * Reads the members first, as the compiler can't know that the bits don't
  * change them. */
 static inline size_t
@@ -242,6 +269,7 @@ run_flush (const SlicePool *pool, const Track *track, void *const *objects,
   uintptr_t start = (uintptr_t) track->start;
   size_t n_chunks = track->n_chunks;
   uint64_t *words = track->live;
+  size_t chunk = pool->chunk_bytes;
   size_t inverse = pool->chunk_inverse;
   unsigned shift = pool->chunk_shift;
   size_t i = 0;
@@ -251,15 +279,12 @@ run_flush (const SlicePool *pool, const Track *track, void *const *objects,
       uintptr_t offset = (uintptr_t) objects[i] - start;
       size_t index = sli_pool_index (offset, inverse, shift);
       size_t n_row;
-      uint64_t bits;
 
       if (index >= n_chunks)
         break;
-      bits = row_bits (pool, objects + i, n - i, index, n_chunks - index,
-                       &n_row);
-      if (UNLIKELY ((words[index / WORD_BITS] & bits) != 0))
+      n_row = row_length (objects + i, n - i, chunk, n_chunks, &index);
+      if (UNLIKELY (!bits_set_row (words, index, n_row)))
         report_run_twice (pool, track, objects + i);
-      words[index / WORD_BITS] |= bits;
       i += n_row;
     }
   while (i < n);

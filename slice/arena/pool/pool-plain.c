@@ -31,6 +31,9 @@ enum
   STACK_OBJECTS_BYTES = KIB (128),
   STACK_PART = 64,
 
+  /* The part of a full stack that stays if its addresses are in a row. */
+  STACK_KEEP_PART = 8,
+
   /* The part of a block that is cut into chunks at a time: large enough to
    * make the call rare, and so small that few chunks are on the stack when the
    * program frees others. */
@@ -344,6 +347,23 @@ sli_pool_plain_alloc (SlicePool *pool)
   return object;
 }
 
+/* The number of addresses that a full stack of n moves to the bits: half of
+ * them, so that the next frees and allocations find the stack neither full nor
+ * empty.  Those in a row cost so little to move that fewer stay. */
+static size_t
+stack_n_older (const SlicePool *pool, size_t n)
+{
+  void **bottom = sli_pool_bottom (pool);
+  size_t step;
+
+  if (n < STACK_KEEP_PART)
+    return n / 2 + 1;
+  step = (uintptr_t) bottom[1] - (uintptr_t) bottom[0];
+  return step == pool->chunk_bytes || step == -pool->chunk_bytes
+             ? n - n / STACK_KEEP_PART
+             : n / 2 + 1;
+}
+
 /* Reserves a place on the stack; false if there is no memory. */
 static bool
 stack_reserve (SlicePool *pool)
@@ -362,7 +382,7 @@ stack_reserve (SlicePool *pool)
   if (n == 0 || !sli_pool_bits_make (pool))
     return sli_pool_try_failed (pool);
   pool->n_to_spill_next = 0;
-  sli_pool_bits_flush (pool, is_full ? n / 2 + 1 : n);
+  sli_pool_bits_flush (pool, is_full ? stack_n_older (pool, n) : n);
   return true;
 }
 

@@ -219,12 +219,16 @@ sli_pool_write_down (void **addresses, char *highest, size_t chunk, size_t n)
   AddressPair step = { 2 * chunk, 2 * chunk };
   AddressPair *pairs = (AddressPair *) (void *) addresses;
 
-  for (; n >= 8; n -= 8, pairs += 4)
+  for (; n >= 16; n -= 16, pairs += 8)
     {
       pairs[0] = pair;
       pairs[1] = pair -= step;
       pairs[2] = pair -= step;
       pairs[3] = pair -= step;
+      pairs[4] = pair -= step;
+      pairs[5] = pair -= step;
+      pairs[6] = pair -= step;
+      pairs[7] = pair -= step;
       pair -= step;
     }
   at = pair[0];
