@@ -30,8 +30,13 @@
 # include <apr_general.h>
 # include <apr_pools.h>
 #endif
+#if __has_include(<boost/pool/pool.hpp>)
+# define HAVE_BOOST_POOL 1
+# include <boost/pool/pool.hpp>
+#endif
 #ifdef HAVE_LLVM
 # include <llvm/Support/Allocator.h>
+# include <llvm/Support/RecyclingAllocator.h>
 #endif
 
 namespace
@@ -357,6 +362,32 @@ pool_runs (const char *contestant, Get get, Put put)
     put (object);
 }
 
+/* Pools that link their free objects. */
+template <std::size_t Size>
+void
+linking_pools ()
+{
+#ifdef HAVE_BOOST_POOL
+  boost::pool<> boosts (Size);
+  pool_runs<Size> (
+      "Boost.Pool", [&] (std::size_t) { return boosts.malloc (); },
+      [&] (void *object) { boosts.free (object); });
+#endif
+#ifdef HAVE_LLVM
+  struct Object
+  {
+    alignas (8) char bytes[Size];
+  };
+  llvm::RecyclingAllocator<llvm::BumpPtrAllocator, Object> recycler;
+  pool_runs<Size> (
+      "LLVM Recycler",
+      [&] (std::size_t) -> void *
+      { return recycler.template Allocate<Object> (); },
+      [&] (void *object)
+      { recycler.Deallocate (static_cast<Object *> (object)); });
+#endif
+}
+
 template <std::size_t Size>
 void
 pools ()
@@ -372,6 +403,7 @@ pools ()
   pool_runs<Size> (
       "slices", [=] (std::size_t size) { return slice_alloc (size); },
       [=] (void *object) { slice_free1 (Size, object); });
+  linking_pools<Size> ();
 }
 
 /* --- mixed sizes --------------------------------------------------------- */
@@ -605,8 +637,9 @@ print_ratios (const std::string &self)
               "slice stack", "malloc");
   for (const char *size : { "24", "64" })
     for (const char *how : { "random replacement", "many out and all in" })
-      ratio_of (table, std::string (size) + " bytes: pool, " + how,
-                "slice pool", "malloc");
+      for (const char *peer : { "malloc", "Boost.Pool", "LLVM Recycler" })
+        ratio_of (table, std::string (size) + " bytes: pool, " + how,
+                  "slice pool", peer);
   for (std::size_t size : { 8, 24, 64 })
     {
       std::string what
