@@ -528,6 +528,35 @@ test_stats_empty (void)
         }
 }
 
+/* A checked stack's objects lie in their blocks, with their heads, however
+ * large the heads are on this machine. */
+static void
+test_fit (void)
+{
+  for (size_t alignment = 8; alignment <= 64; alignment *= 2)
+    for (size_t size = 8; size <= 400; size += 8)
+      {
+        SliceArenaOptions options = { .flags = SLICE_ARENA_CHECKED,
+                                      .first_bytes = 64,
+                                      .cap_bytes = size % 16 ? 64 : 4096 };
+        SliceStack *stack = slice_stack_new (&options);
+
+        for (int i = 0; i < 8; i++)
+          {
+            char *object = slice_stack_alloc_aligned (stack, alignment, size);
+            SliceBlockInfo info;
+
+            g_assert_nonnull (object);
+            memset (object, 0x55, size);
+            slice_block_info (object, &info);
+            if (info.kind != SLICE_BLOCK_FOREIGN)
+              g_assert_true (object + size
+                             <= (const char *) info.start + info.bytes);
+          }
+        slice_stack_destroy (stack);
+      }
+}
+
 MISUSE_CALL (alignment, 300, "slice_stack_alloc_aligned: alignment 8192 is no",
              slice_stack_alloc_aligned (slice_stack_new (NULL), 8192, 8))
 
@@ -560,5 +589,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/stack/misuse/alignment", test_misuse_alignment);
   g_test_add_func ("/slice/stack/typed-alignment", test_typed_alignment);
   g_test_add_func ("/slice/stack/stats-empty", test_stats_empty);
+  g_test_add_func ("/slice/stack/fit", test_fit);
   return g_test_run ();
 }

@@ -33,11 +33,16 @@ SLICE_STATIC_ASSERT (sizeof (BlockHead) % 16 == 0,
 /* Before each object of a checked stack. */
 typedef struct
 {
-  char *below; /* the object below, NULL at the bottom */
+  _Alignas (16) char *below; /* the object below, NULL at the bottom */
   size_t size;
   uint64_t serial; /* counts allocations */
   uint64_t guard;  /* differs for live, released and damaged */
 } ObjectHead;
+
+/* A new block is asked for with the sum of its parts.  If a head left the
+ * object behind it at half its alignment, the object would not fit. */
+SLICE_STATIC_ASSERT (sizeof (ObjectHead) % 16 == 0,
+                     "objects behind heads need no padding");
 
 struct SliceStack
 {
