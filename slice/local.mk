@@ -97,6 +97,8 @@ noinst_LTLIBRARIES += \
 	%D%/slab/last-allocator.h \
 	%D%/slab/slab-class.h \
 	%D%/slab/slab-free.c \
+	%D%/slab/slab-guard.c \
+	%D%/slab/slab-guard.h \
 	%D%/slab/slab-stats.c \
 	%D%/slab/slab.c \
 	%D%/slab/slab.h

@@ -128,9 +128,6 @@ bool sli_slab_is_right (const Slab *slab);
 /* Ends all claims, so that any shard may use the slabs. */
 void sli_slab_give_up_claims (void);
 
-/* Makes the granule behind a slab inaccessible, or accessible again. */
-bool sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on);
-
 /* Two addresses that are written or compared at once. */
 typedef uintptr_t Pair
     __attribute__ ((vector_size (2 * sizeof (uintptr_t)),

@@ -17,6 +17,7 @@
 #include "slab.h"
 #include "page/page.h"
 #include "slab-class.h"
+#include "slab-guard.h"
 #include "base/align.h"
 #include "base/diag.h"
 #include "base/probe.h"
@@ -73,7 +74,7 @@ slab_show_retired (const Slab *slab, char *run, unsigned class_index)
 }
 
 /* Frees the run of a retired slab.  If the system fails to remove the guard,
- * the run is never used again, because its next user could not write there. */
+ * the run waits until it can, because its next user could not write there. */
 static void
 run_return (char *run, unsigned class_index, bool is_guarded,
             uint64_t since_msec)
@@ -85,7 +86,7 @@ run_return (char *run, unsigned class_index, bool is_guarded,
   assert_slow (sli_slab_is_valid (class_index));
   if (sli_annotate_is_on ())
     sli_annotate_access (run, sizeclass->slab_bytes);
-  if (is_guarded && !sli_slab_set_guard (run, sizeclass, false))
+  if (is_guarded && !sli_slab_guard_end (run, sizeclass, since_msec))
     return;
   if (sli_page_free_run (run, sizeclass->n_granules + is_guarded, since_msec))
     sli_page_trim (0, 1);
@@ -396,6 +397,7 @@ sli_slab_trim (uint64_t max_age_msec, unsigned max_regions)
 
   if (max_regions > 1)
     sli_slab_give_up_claims ();
+  sli_slab_guard_retry ();
   bytes = sli_page_trim (max_age_msec, max_regions);
   if (bytes == 0 || max_regions > 1)
     bytes += sli_page_trim_granules (max_age_msec, max_regions);

@@ -13,6 +13,7 @@
 #include "slab.h"
 #include "page/page.h"
 #include "slab-class.h"
+#include "slab-guard.h"
 #include "last-allocator.h"
 #include "base/align.h"
 #include "base/check.h"
@@ -40,39 +41,11 @@ enum
 
 SlabClass sli_slab_classes[N_CLASSES];
 
-/* Guards (hardened and debug): each eighth slab is followed by a granule that
- * can't be accessed.  The kernel allows 65,530 mappings, of which guards use a
- * small part. */
-enum
-{
-  GUARD_EVERY_SLABS = 8,
-  GUARDS_MAX = 4096
-};
-
-static struct
-{
-  bool is_on;       /* constant after sli_slab_init() */
-  unsigned n;       /* now */
-  unsigned n_slabs; /* made since the start */
-} guards;
-
-/* Returns true if a tool reads all memory and would access the guards.  The
- * leak sanitizer does, at exit. */
-static bool
-tool_scans_memory (void)
-{
-  const char *tool = sli_os_memory_tool ();
-
-  return tool != NULL && strcmp (tool, "sanitizer") == 0;
-}
-
 COMMON_TEXT void
 sli_slab_init (void)
 {
   sli_page_init ();
-  guards.is_on = (sli_option_is_on (SLICE_OPTION_HARDENED)
-                  || sli_option_is_on (SLICE_OPTION_DEBUG))
-                 && !tool_scans_memory ();
+  sli_slab_guard_init ();
   /* There is a tag for each 16 bytes.  Canaries and red zones make chunks
    * larger than their blocks, so only a spacing of 16 keeps the alignment that
    * a block's size promises. */
@@ -406,38 +379,21 @@ class_alloc (SlabClass *class, unsigned n, void **end)
   return n_done;
 }
 
-/* Returns true if the next slab gets a guard. */
-static bool
-guard_is_due (void)
-{
-  return guards.is_on && LOAD (&guards.n) < GUARDS_MAX
-         && __atomic_fetch_add (&guards.n_slabs, 1, __ATOMIC_RELAXED)
-                    % GUARD_EVERY_SLABS
-                == 0;
-}
-
-bool
-sli_slab_set_guard (char *run, const SizeClass *sizeclass, bool on)
-{
-  /* Counted even if it fails, since the slab has is_guarded all the same. */
-  __atomic_fetch_add (&guards.n, on ? 1u : -1u, __ATOMIC_RELAXED);
-  return sli_os_protect (run + sizeclass->slab_bytes,
-                         sli_page_granule_bytes (), on);
-}
-
 /* Allocates a run for one more slab; the lock is not held. */
 static void *
 class_alloc_run (unsigned class_index, void **record, bool *is_guarded)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
   bool is_zero;
-  void *run;
+  void *room = sli_slab_guard_room ();
+  void *run = sli_page_alloc_run (sizeclass->n_granules + (room != NULL),
+                                  record, &is_zero);
 
-  *is_guarded = guard_is_due ();
-  run = sli_page_alloc_run (sizeclass->n_granules + *is_guarded, record,
-                            &is_zero);
-  if (run != NULL && *is_guarded)
-    (void) sli_slab_set_guard (run, sizeclass, true); /* best effort */
+  *is_guarded = room != NULL;
+  if (run != NULL && room != NULL)
+    sli_slab_guard_set (run, sizeclass, room);
+  else if (room != NULL)
+    sli_slab_guard_end_room (room);
   return run;
 }
 

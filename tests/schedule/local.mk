@@ -57,6 +57,7 @@ scheduled_sources = \
 	slice/alloc/exit-link.c \
 	slice/slab/slab.c \
 	slice/slab/slab-free.c \
+	slice/slab/slab-guard.c \
 	slice/slab/slab-stats.c \
 	slice/page/source.c \
 	slice/slab/last-allocator.c \

@@ -16,8 +16,10 @@
 #include "port/os/os.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -824,7 +826,7 @@ test_pretended_16 (void)
 /* --- guard pages --- */
 
 static bool refuses_protection;
-static int n_protected, n_unprotected;
+static int n_protected, n_unprotected, n_failed;
 
 int
 mprotect (void *address, size_t bytes, int protection)
@@ -834,14 +836,35 @@ mprotect (void *address, size_t bytes, int protection)
       errno = ENOMEM;
       return -1;
     }
+  if (syscall (SYS_mprotect, address, bytes, protection) != 0)
+    {
+      n_failed++;
+      return -1;
+    }
   if (protection == PROT_NONE)
     n_protected++;
   else
     n_unprotected++;
-  return (int) syscall (SYS_mprotect, address, bytes, protection);
+  return 0;
 }
 
 enum { N_GUARDED = 600 };
+
+/* What counts against RLIMIT_DATA. */
+static size_t
+data_bytes (void)
+{
+  char line[256];
+  FILE *file = fopen ("/proc/self/status", "r");
+  size_t kib = 0;
+
+  g_assert_nonnull (file);
+  while (kib == 0 && fgets (line, sizeof line, file) != NULL)
+    (void) sscanf (line, "VmData: %zu", &kib);
+  fclose (file);
+  g_assert_cmpuint (kib, >, 0);
+  return kib * 1024;
+}
 
 static void
 use_many_slabs (bool is_refused, bool is_kept)
@@ -876,8 +899,8 @@ test_guards_refused (void)
   check_valid ();
 }
 
-/* A guard that the system keeps is in no slab again: its memory can't be
- * written. */
+/* A guard that the system keeps is in no slab until it can be removed: its
+ * memory can't be written.  The next trim tries again. */
 static void
 test_guards_kept (void)
 {
@@ -891,7 +914,33 @@ test_guards_kept (void)
     memset (chunks[i] = take_one (class_index), 1, 1024);
   for (int i = 0; i < 2 * N_GUARDED; i++)
     give_one (class_index, chunks[i]);
+  sli_slab_trim (0, 1);
+  g_assert_cmpint (n_unprotected, ==, n_protected);
   check_valid ();
+  check_nothing_is_out ();
+}
+
+/* No process can map more, and all guards are removed nevertheless. */
+static void
+test_guards_at_limit (void)
+{
+  unsigned class_index = SLICE_CLASS_V1 (2048);
+  void *chunks[N_GUARDED];
+  struct rlimit limit;
+
+  test_options ("hardened");
+  begin ();
+  for (int i = 0; i < N_GUARDED; i++)
+    chunks[i] = take_one (class_index);
+  g_assert_cmpint (getrlimit (RLIMIT_DATA, &limit), ==, 0);
+  limit.rlim_cur = data_bytes ();
+  g_assert_cmpint (setrlimit (RLIMIT_DATA, &limit), ==, 0);
+  for (int i = 0; i < N_GUARDED; i++)
+    give_one (class_index, chunks[i]);
+  g_assert_cmpint (n_failed, ==, 0);
+  g_assert_cmpint (n_unprotected, ==, n_protected);
+  check_valid ();
+  check_nothing_is_out ();
 }
 
 /* When the slab's last chunk comes back does not matter, but when any was last
@@ -1013,6 +1062,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/no-memory", test_no_memory);
   test_add_fresh ("/slice/slab/guards-refused", test_guards_refused);
   test_add_fresh ("/slice/slab/guards-kept", test_guards_kept);
+  test_add_fresh ("/slice/slab/guards-at-limit", test_guards_at_limit);
   test_add_fresh ("/slice/slab/last-allocator-bounds",
                   test_last_allocator_bounds);
   test_add_fresh ("/slice/slab/descending", test_descending);
