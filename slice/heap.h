@@ -8,7 +8,8 @@
  * Alignment: 16 at least.
  *
  * No memory: NULL with errno ENOMEM, after spare memory was given back and the
- * attempt was repeated.  No failure handler is called.
+ * attempt was repeated.  No failure handler is called, and no hook of hooks.h
+ * for any block.
  *
  * Threads: everything here may be called from any thread, and a block may be
  * freed by another one.  Nothing here may be called from a signal handler.

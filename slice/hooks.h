@@ -1,5 +1,8 @@
 /* hooks.h - functions of a recorder that the library calls for each block
  *
+ * That is, of slices, contexts and arenas.  For the blocks of heap.h, and so
+ * for those of a preloaded malloc, no hook is called.
+ *
  * Public, for those who write a tracer.  slice-trace(1) has a recorder with
  * such hooks; the recorded program needs none of its own.
  *

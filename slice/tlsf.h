@@ -47,8 +47,8 @@ SLICE_API SliceTlsf *slice_tlsf_new_fixed (void *buffer, size_t bytes);
 /** Options of a heap over buffers.  All zero is the default for each. */
 typedef struct
 {
-  /** Bytes of the largest buffer that slice_tlsf_add_region() will add, up to
-   * 2^38.  0: none larger than the first. */
+  /** Up to this many bytes, 2^38 at most, slice_tlsf_add_region() adds buffers
+   * that are larger than the first. */
   size_t region_bytes_max;
 
   /** SliceArenaFlags. */
@@ -78,10 +78,13 @@ slice_tlsf_new_fixed_with (void *buffer, size_t bytes,
  * @param tlsf    of slice_tlsf_new_fixed() or slice_tlsf_new_fixed_with()
  * @param buffer  any address; must outlive the heap; not NULL
  * @param bytes   its size; 128 at least, of which 72 are lost
- * @return        false with errno EINVAL if the buffer is too small, if it is
- *                larger than the first and than region_bytes_max, if part of
- *                it is the heap's already, or if the heap grows by itself;
- *                heap and buffer are unchanged then
+ * @return        false with errno EINVAL if the buffer is too small or too
+ *                large, if part of it is the heap's already, or if the heap
+ *                grows by itself; heap and buffer are unchanged then
+ *
+ * A buffer is not too large if it is no larger than the first or than
+ * region_bytes_max, and always is at twice the larger of these.  In between it
+ * may be added or refused.
  *
  * Threads: the heap's owner.
  * Cost: no system call; O(buffers).

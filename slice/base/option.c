@@ -285,7 +285,7 @@ describe_range (const OptionRow *row, char *to, size_t to_bytes)
   static const char *const units[]
       = { [UNIT_SWITCH] = "", [UNIT_SOURCE] = "",
           [UNIT_MSEC] = " ms (or as 500ms, 15s, 2min, 1h)",
-          [UNIT_BYTES] = " bytes (or as 16K, 1M, 1G)" };
+          [UNIT_BYTES] = " bytes (or as 4K, 128K)" };
 
   if (row->unit == UNIT_SOURCE)
     sli_diag_format (to, to_bytes, "%s, %s, %s, %s or %s", source_names[0],

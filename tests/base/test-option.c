@@ -281,7 +281,7 @@ freeze_with_variable (void)
   "' is ignored: it wants a value: " range "\n"
 #define SWITCH "no or yes (0 or 1)"
 #define TIME "0 to 86400000 ms (or as 500ms, 15s, 2min, 1h)"
-#define BYTES(from, to) from " " to " bytes (or as 16K, 1M, 1G)"
+#define BYTES(from, to) from " " to " bytes (or as 4K, 128K)"
 #define SOURCES "posix_memalign, mmap, memalign, valloc or malloc"
 
 static const struct
