@@ -109,7 +109,7 @@ COMMON_TEXT Magazine *
 sli_depot_new_magazine (unsigned class_index, unsigned size)
 {
   size_t bytes = (size_t) MAGAZINE_BYTES_MIN << size;
-  Magazine *magazine = sli_meta_alloc (bytes);
+  Magazine *magazine = sli_meta_alloc_optional (bytes);
 
   assert_here (class_index != 0 && size < MAGAZINE_SIZES);
   if (magazine == NULL)

@@ -177,7 +177,7 @@ record_register (ThreadRecord *record)
 COMMON_TEXT static ThreadRecord *
 record_make (void)
 {
-  ThreadRecord *record = sli_meta_alloc (sizeof *record);
+  ThreadRecord *record = sli_meta_alloc_optional (sizeof *record);
 
   if (record == NULL)
     return NULL;

@@ -36,6 +36,55 @@ SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
                          && (SLICE_OURS_BYTES & (SLICE_OURS_BYTES - 1)) == 0,
                      "the map has whole bits for an extent, halved or not");
 
+/* --- failures ------------------------------------------------------------ */
+
+/* A source that has no memory is asked for eight sizes, and each takes several
+ * system calls.  A caller that can do without waits until so long after the
+ * failure, twice as long each time. */
+enum
+{
+  WAIT_MSEC_MAX = 256
+};
+
+static struct
+{
+  uint32_t failed_msec; /* the latest failure that made the wait longer */
+  uint32_t wait_msec;   /* 0: the last extent was mapped, or one was unmapped
+                           since */
+} failure;
+
+COMMON_TEXT bool
+sli_extent_is_unlikely (void)
+{
+  uint32_t wait_msec = LOAD (&failure.wait_msec);
+
+  return wait_msec != 0
+         && (uint32_t) sli_os_clock_msec () - LOAD (&failure.failed_msec)
+                < wait_msec;
+}
+
+COLD static void
+failure_note (void)
+{
+  uint32_t wait_msec = LOAD (&failure.wait_msec);
+
+  if (sli_extent_is_unlikely ())
+    return;
+  STORE (&failure.failed_msec, (uint32_t) sli_os_clock_msec ());
+  STORE (&failure.wait_msec,
+         wait_msec == 0 ? 1
+                        : (uint32_t) min_size (2 * wait_msec, WAIT_MSEC_MAX));
+}
+
+static void
+failure_forget (void)
+{
+  if (LOAD (&failure.wait_msec) != 0)
+    STORE (&failure.wait_msec, 0);
+}
+
+/* --- mapping ------------------------------------------------------------- */
+
 /* A program's own source may return memory that is not aligned or mapped. */
 static bool
 extent_is_usable (void *start, size_t bytes)
@@ -117,6 +166,7 @@ sli_extent_unmap (void *start, size_t bytes)
   if (sli_annotate_is_on ())
     sli_annotate_extent_end (start, bytes);
   TRACE_INTERNAL (sli_page.source->unmap (sli_page.source, start, bytes));
+  failure_forget ();
 }
 
 /* Uses the first entry that was never set, if there is one. */
@@ -243,6 +293,8 @@ extent_add_mapped (void *start, size_t bytes, bool is_zeroed, bool is_huge)
   return result;
 }
 
+/* --- new ----------------------------------------------------------------- */
+
 COMMON_TEXT bool
 sli_extent_new (unsigned n_granules)
 {
@@ -259,7 +311,11 @@ sli_extent_new (unsigned n_granules)
   ExtentResult result;
 
   if (start == NULL)
-    return false;
+    {
+      failure_note ();
+      return false;
+    }
+  failure_forget ();
   sli_os_advise_huge (start, bytes, huge);
   result = extent_add_mapped (start, bytes, is_zeroed, huge);
   if (UNLIKELY (result == EXTENT_IN_USE))

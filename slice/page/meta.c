@@ -227,8 +227,10 @@ sli_meta_lock (void)
   return &meta.lock;
 }
 
-COMMON_TEXT void *
-sli_meta_alloc (size_t bytes)
+typedef void *(*AllocRun) (unsigned n_granules, void **record, bool *is_zero);
+
+COMMON_TEXT static void *
+meta_alloc (size_t bytes, AllocRun alloc_run)
 {
   unsigned size = size_for (bytes);
   void *block, *granule, *record, *surplus;
@@ -240,7 +242,7 @@ sli_meta_alloc (size_t bytes)
   if (LIKELY (block != NULL))
     return block;
 
-  granule = sli_page_alloc_run (1, &record, &is_zero);
+  granule = alloc_run (1, &record, &is_zero);
   if (granule == NULL)
     return NULL;
   sli_lock (&meta.lock);
@@ -250,6 +252,18 @@ sli_meta_alloc (size_t bytes)
   sli_unlock (&meta.lock);
   surplus_return (surplus);
   return block;
+}
+
+COMMON_TEXT void *
+sli_meta_alloc (size_t bytes)
+{
+  return meta_alloc (bytes, sli_page_alloc_run);
+}
+
+COMMON_TEXT void *
+sli_meta_alloc_optional (size_t bytes)
+{
+  return meta_alloc (bytes, sli_page_alloc_optional_run);
 }
 
 COMMON_TEXT void

@@ -28,6 +28,9 @@ enum
  * META_BYTES_MIN; contents undefined.  NULL: no memory.  The caller may hold
  * locks of a rank above 20, but the call may map an extent. */
 void *sli_meta_alloc (size_t bytes);
+/* The same for a caller that can do without: see
+ * sli_page_alloc_optional_run(). */
+void *sli_meta_alloc_optional (size_t bytes);
 /* The same for more bytes: zeroed pages from the kernel. */
 void *sli_meta_map (size_t bytes);
 void sli_meta_unmap (void *pages, size_t bytes);

@@ -87,6 +87,9 @@ bool sli_page_is_valid (void);
  * no memory.  If another thread was faster, unmaps this one again where the
  * source can.  The lock is not held. */
 bool sli_extent_new (unsigned n_granules);
+/* Returns true if the last extent could not be mapped, a moment ago.  The lock
+ * is not held. */
+bool sli_extent_is_unlikely (void);
 /* Removes an extent that has no region in use (P4); false if it has one, or
  * must stay.  If true, the caller unlocks and calls sli_extent_unmap(). */
 bool sli_extent_retire (Extent *extent);

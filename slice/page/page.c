@@ -204,8 +204,9 @@ region_find (unsigned n_granules, unsigned *first)
   return region;
 }
 
-COMMON_TEXT void *
-sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero)
+COMMON_TEXT static void *
+page_alloc_run (unsigned n_granules, void **record, bool *is_zero,
+                bool is_optional)
 {
   void *run = NULL;
 
@@ -224,10 +225,24 @@ sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero)
       if (turns_huge)
         sli_region_advise_huge (region, true);
     }
-  while (run == NULL && sli_extent_new (n_granules));
+  while (run == NULL && !(is_optional && sli_extent_is_unlikely ())
+         && sli_extent_new (n_granules));
   if (UNLIKELY (taken_watch != NULL) && run != NULL)
     taken_watch (run, n_granules * sli_page.granule_bytes);
   return run;
+}
+
+COMMON_TEXT void *
+sli_page_alloc_run (unsigned n_granules, void **record, bool *is_zero)
+{
+  return page_alloc_run (n_granules, record, is_zero, false);
+}
+
+COMMON_TEXT void *
+sli_page_alloc_optional_run (unsigned n_granules, void **record,
+                             bool *is_zero)
+{
+  return page_alloc_run (n_granules, record, is_zero, true);
 }
 
 /* Makes granules of a run free, which were last needed at since_msec. */

@@ -64,6 +64,12 @@ bool sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted);
 typedef void (*PageTaken) (char *start, size_t bytes);
 void sli_page_watch_taken (PageTaken watch);
 
+/* The same for a caller that can do without.  For a moment after the source
+ * had no memory it returns NULL unless a run is free: a fraction of a second,
+ * or until an extent is mapped or unmapped. */
+void *sli_page_alloc_optional_run (unsigned n_granules, void **record,
+                                   bool *is_zero);
+
 /* The run of a record. */
 void *sli_page_run_of_record (const void *record);
 

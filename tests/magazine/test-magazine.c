@@ -5,6 +5,8 @@
 #include "config.h"
 
 #include "tests/testmagazine.h"
+#include "page/meta.h"
+#include "port/os/os.h"
 
 #include <pthread.h>
 
@@ -375,11 +377,13 @@ test_no_memory (void)
 {
   void *first = NULL, *block;
   unsigned n = 0;
+  int n_failed;
 
   test_pages_init (&pages);
   pages.n_until_failure = 1;
   slice_set_source (&pages.source);
   begin ();
+  sli_os_pretend_clock_msec (1000);
   while ((block = sli_magazine_alloc (73)) != NULL)
     {
       *(void **) block = first;
@@ -387,13 +391,18 @@ test_no_memory (void)
       n++;
     }
   g_assert_cmpuint (n, >=, 31);
-  /* All of it comes back, magazines or not. */
+  while (sli_meta_alloc (META_BYTES_MIN) != NULL)
+    continue;
+  /* All of it comes back, magazines or not, and no magazine is worth another
+   * request of the source that has just failed. */
+  n_failed = pages.n_failed;
   while (first != NULL)
     {
       block = first;
       first = *(void **) block;
       sli_magazine_free (73, block);
     }
+  g_assert_cmpint (pages.n_failed, ==, n_failed);
   g_assert_cmpuint (live_chunks (), ==, 0);
   check_valid ();
 }

@@ -896,6 +896,45 @@ test_source_fails_at_once (void)
   g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
 }
 
+/* A caller that can do without does not ask a source that has just failed, for
+ * a while or until there is memory; others always do. */
+static void
+test_optional_runs (void)
+{
+  const int n_sizes = (int) g_bit_storage (EXTENT_BYTES / KIB (256));
+  void *record, *run, *last = NULL;
+  uint64_t now_msec = 1000;
+  bool is_zero;
+  int n_failed;
+
+  test_pages_init (&pages);
+  pages.n_until_failure = 1;
+  begin ();
+  sli_os_pretend_clock_msec (now_msec);
+  while ((run = sli_page_alloc_run (1, &record, &is_zero)) != NULL)
+    last = run;
+  n_failed = pages.n_failed;
+  for (int i = 0; i < 100; i++)
+    g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
+  g_assert_cmpint (pages.n_failed, ==, n_failed);
+  g_assert_null (sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_cmpint (pages.n_failed, >, n_failed);
+  n_failed = pages.n_failed;
+  for (int turn = 0; turn < 12; turn++)
+    {
+      sli_os_pretend_clock_msec (now_msec += 256);
+      for (int i = 0; i < 100; i++)
+        g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
+      g_assert_cmpint (pages.n_failed, ==, n_failed + (turn + 1) * n_sizes);
+    }
+  /* A free run is used at once. */
+  sli_page_free_run (last, 1, now_msec);
+  g_assert_true (sli_page_alloc_optional_run (1, &record, &is_zero) == last);
+  pages.n_until_failure = -1;
+  sli_os_pretend_clock_msec (now_msec + 256);
+  g_assert_nonnull (sli_page_alloc_optional_run (1, &record, &is_zero));
+}
+
 static size_t largest_piece;
 static void *(*pages_map) (const SliceSource *, size_t, size_t);
 
@@ -1553,6 +1592,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);
+  test_add_fresh ("/slice/page/optional-runs", test_optional_runs);
   test_add_fresh ("/slice/page/source-fails-at-once",
                   test_source_fails_at_once);
   test_add ("/slice/page/source-of-small-pieces",
