@@ -123,6 +123,8 @@ noinst_LTLIBRARIES += \
 %C%_libmagazine_la_SOURCES = \
 	%D%/magazine/adapt.c \
 	%D%/magazine/adapt.h \
+	%D%/magazine/relief.c \
+	%D%/magazine/relief.h \
 	%D%/magazine/magazine.c \
 	%D%/magazine/magazine.h \
 	%D%/magazine/parked.c \

@@ -90,9 +90,11 @@ depot_tests = %D%/depot/test-depot
 
 magazine_tests = \
 	%D%/magazine/test-adapt \
+	%D%/magazine/test-relief \
 	%D%/magazine/test-magazine \
 	%D%/magazine/test-parked
 %C%_magazine_test_adapt_LDADD = $(magazine_test_libs)
+%C%_magazine_test_relief_LDADD = $(magazine_test_libs)
 %C%_magazine_test_magazine_LDADD = $(magazine_test_libs)
 %C%_magazine_test_parked_LDADD = $(magazine_test_libs)
 

@@ -63,6 +63,37 @@ sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec)
   return magazine;
 }
 
+/* Counts the pops and pushes of a class.  A guess, without the locks. */
+COMMON_TEXT static uint32_t
+class_count_uses (unsigned class_index)
+{
+  uint32_t n = 0;
+
+  for (unsigned shard = 0; shard < SHARDS; shard++)
+    {
+      const DepotStack *stack = stack_at (class_index, shard);
+
+      if (stack != NULL)
+        n += (uint32_t) (LOAD (&stack->n_pops) + LOAD (&stack->n_pushes));
+    }
+  return n;
+}
+
+COMMON_TEXT Magazine *
+sli_depot_pop_unused (unsigned class_index)
+{
+  DepotClass *class = &sli_depot_classes[class_index];
+  uint32_t n_uses;
+
+  if (!sli_depot_has (class_index))
+    return NULL;
+  n_uses = class_count_uses (class_index);
+  if (n_uses == LOAD (&class->n_uses_seen))
+    return sli_depot_pop_old (class_index, 0);
+  STORE (&class->n_uses_seen, n_uses);
+  return NULL;
+}
+
 /* Removes a stack's oldest magazine, if it is fragmented; else NULL. */
 COMMON_TEXT static Magazine *
 stack_pop_fragmented (DepotStack *stack)

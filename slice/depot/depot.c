@@ -60,7 +60,7 @@ sli_depot_lock (unsigned class_index, unsigned shard)
   return stack != NULL ? &stack->lock : NULL;
 }
 
-CONTEXT_TEXT bool
+COMMON_TEXT bool
 sli_depot_has (unsigned class_index)
 {
   for (unsigned shard = 0; shard < SHARDS; shard++)
@@ -88,7 +88,7 @@ stack_exchange (DepotStack *stack, bool is_own, Magazine **empty,
       assert_here (magazine->pushed_msec != 0); /* D2 */
       stack_remove (stack, magazine);
       magazine->pushed_msec = 0; /* it is needed now */
-      stack->n_pops++;
+      STORE (&stack->n_pops, stack->n_pops + 1);
       STORE (&stack->feeds_others, !is_own);
       *empty = sli_stack_keep_empty (stack, *empty);
     }
@@ -234,7 +234,7 @@ sli_depot_push (Magazine *magazine, unsigned n_wanted,
   exchange->contended = stack_lock (stack);
   magazine->pushed_msec = sli_os_clock_msec (); /* under the lock, for D2 */
   stack_insert (stack, magazine);
-  stack->n_pushes++;
+  STORE (&stack->n_pushes, stack->n_pushes + 1);
   exchange->spare = stack_pop_spare (stack, magazine, is_for_slabs, n_max);
   exchange->empty = sli_stack_pop_empty (stack, n_wanted);
   assert_here (exchange->spare == NULL

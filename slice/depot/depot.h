@@ -128,6 +128,11 @@ void sli_depot_push (Magazine *magazine, unsigned n_wanted,
  * caller to flush; NULL: no shard has one. */
 Magazine *sli_depot_pop_old (unsigned class_index, uint64_t max_age_msec);
 
+/* Looks at a class that may have more than it needs.  If no magazine was pushed
+ * or popped since the last look, removes the oldest one, for the caller to
+ * flush; else, or if no shard has one, NULL. */
+Magazine *sli_depot_pop_unused (unsigned class_index);
+
 /* Frees the rounds of a magazine to their slabs; it is empty then.  The rounds
  * count as needed when it was pushed, or now if it is not from the depot. */
 void sli_depot_empty (Magazine *magazine);

@@ -51,6 +51,8 @@ typedef struct
   uint16_t made;    /* a bit for each stack that is made; written under the
                        lock of the first stack */
   uint32_t n_large; /* stacks with more than their share of the limit */
+  uint32_t n_uses_seen; /* pops and pushes until sli_depot_pop_unused() last
+                           looked; the low bits, no lock */
 } DepotClass;
 
 /* A shard's stacks lie together, so an unused shard takes no memory. */

@@ -13,6 +13,7 @@
 #include "adapt.h"
 #include "quarantine.h"
 #include "record.h"
+#include "relief.h"
 #include "slab/slab.h"
 #include "base/align.h"
 #include "base/check.h"
@@ -226,6 +227,7 @@ class_refill_slabs (ThreadRecord *record, unsigned class_index)
              n * sizeof magazine->slots[0]);
   magazine->n_rounds = n;
   sli_record_show (record, class_index);
+  relief_after_refill (record, class_index);
   return n > 0;
 }
 

@@ -31,7 +31,7 @@ sli_quarantine_chunks (void)
 
 /* The ring itself stays as long as its thread: statistics read it without a
  * lock, and a long one is a mapping of its own. */
-void
+COMMON_TEXT void
 sli_quarantine_flush (ClassCache *cache, unsigned class_index)
 {
   unsigned n = n_waiting;

@@ -46,6 +46,7 @@ typedef struct
   uint32_t swaps_msec; /* when that check was; the low bits */
   uint16_t quarantine_next; /* where the oldest lies */
   void **top_seen;     /* at the last tick */
+  void **top_relieved; /* when sli_relief_look() last looked */
   uint32_t n_grown;
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
@@ -83,6 +84,8 @@ typedef struct
   uint16_t n_consolidate;   /* magazines that may be consolidated until the
                                next tick; 0: nothing to do */
   unsigned n_trips;      /* to the depot, ever */
+  uint32_t n_fresh_seen; /* sli_slab_n_fresh(), for sli_relief_look() */
+  uint8_t relief_next;   /* the class at which it stopped */
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when the last tick was */
   size_t accounted_bytes; /* that its magazines may hold, by size */

@@ -47,6 +47,8 @@ typedef struct
   size_t n_purged;      /* regions in state REGION_PURGED */
   size_t n_small_paged; /* regions that have has_small_pages */
   PageCounts counts;
+  uint32_t n_fresh;     /* granules that held no memory and were taken; counts
+                           up; read without the lock */
 } PageState;
 
 extern PageState sli_page;

@@ -121,11 +121,12 @@ static ALWAYS_INLINE void
 region_alloc_granules (Region *region, unsigned first, unsigned next,
                        unsigned n)
 {
+  unsigned n_fresh = granuleset_count_in (&region->zeroed, next, n);
+
   assert_held (&sli_page.lock);
   assert_here (region->n_free >= n);
-  sli_page.counts.held_bytes
-      += granuleset_count_in (&region->zeroed, next, n)
-         * sli_page.granule_bytes;
+  sli_page.counts.held_bytes += n_fresh * sli_page.granule_bytes;
+  STORE (&sli_page.n_fresh, sli_page.n_fresh + n_fresh);
   granuleset_remove (&region->free, next, n);
   granuleset_remove (&region->zeroed, next, n);
   region->n_free -= n;
@@ -268,7 +269,7 @@ idle_are_too_many (void)
                      sli_page.n_used_peak / IDLE_REGIONS_SHARE);
 }
 
-CONTEXT_TEXT bool
+COMMON_TEXT bool
 sli_page_free_run (void *run, unsigned n_granules, uint64_t since_msec)
 {
   Region *region = region_of (run);
@@ -338,6 +339,12 @@ sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted)
     taken_watch ((char *) run + n_granules * sli_page.granule_bytes,
                  (n_wanted - n_granules) * sli_page.granule_bytes);
   return done;
+}
+
+COMMON_TEXT uint32_t
+sli_page_n_fresh (void)
+{
+  return LOAD (&sli_page.n_fresh);
 }
 
 COMMON_TEXT void *

@@ -106,6 +106,9 @@ typedef struct
 } PageCounts;
 
 void sli_page_count (PageCounts *counts);
+/* Counts the granules for which runs have taken memory from the system; wraps
+ * around.  Without the lock. */
+uint32_t sli_page_n_fresh (void);
 
 /* For fork.c: the lock. */
 Lock *sli_page_lock (void);

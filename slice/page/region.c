@@ -47,7 +47,7 @@ sli_region_file (Region *region)
   link_after (&region->link, region_fullness_ring (region));
 }
 
-CONTEXT_TEXT void
+COMMON_TEXT void
 sli_region_set_idle (Region *region, uint64_t since_msec)
 {
   size_t n_used = sli_page.counts.n_regions - sli_page.counts.n_idle;

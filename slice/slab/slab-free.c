@@ -374,11 +374,17 @@ sli_slab_free_old (unsigned class_index, unsigned n, void *const *chunks,
     }
 }
 
-CONTEXT_TEXT void
+COMMON_TEXT void
 sli_slab_free (unsigned class_index, unsigned n, void *const *chunks,
                const char *operation)
 {
   sli_slab_free_old (class_index, n, chunks, 0, operation);
+}
+
+COMMON_TEXT uint32_t
+sli_slab_n_fresh (void)
+{
+  return sli_page_n_fresh ();
 }
 
 size_t

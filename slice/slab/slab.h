@@ -67,6 +67,8 @@ size_t sli_slab_trim (uint64_t max_age_msec, unsigned max_regions);
 /* The bytes that were returned to the system since the start: by trims, and
  * where too many regions became idle. */
 size_t sli_slab_returned_bytes (void);
+/* Counts the granules that took memory from the system; wraps around. */
+uint32_t sli_slab_n_fresh (void);
 
 /* The results of sli_slab_lookup(). */
 typedef enum

@@ -221,20 +221,24 @@ test_grows_by_contention (void)
   g_assert_cmpuint (counts_of (CLASS).n_grown, ==, 1);
 }
 
-/* What a depot holds of a class: chunks of a heap in no order at all. */
+/* What a depot holds of some classes: chunks of a heap in no order at all.  All
+ * are allocated first, since a heap that grows flushes unused magazines. */
 static void
-leave_fragmented (unsigned class_index)
+leave_fragmented (unsigned first_class, unsigned n_classes)
 {
   enum { N = 40000 };
-  void **blocks = g_new (void *, N);
+  void **blocks = g_new (void *, n_classes * N);
   TestRandom random;
 
   test_random_init (&random, 0);
-  for (int i = 0; i < N; i++)
-    blocks[i] = fast_alloc (class_index);
-  shuffle (&random, blocks, N);
-  for (int i = 0; i < N; i++)
-    fast_free (class_index, blocks[i]);
+  for (unsigned i = 0; i < n_classes * N; i++)
+    blocks[i] = fast_alloc (first_class + i / N);
+  for (unsigned i = 0; i < n_classes; i++)
+    {
+      shuffle (&random, blocks + i * N, N);
+      for (unsigned k = 0; k < N; k++)
+        fast_free (first_class + i, blocks[i * N + k]);
+    }
   g_free (blocks);
 }
 
@@ -277,8 +281,7 @@ test_gathers_in_turn (void)
 
   sli_depot_limits.bytes = SIZE_MAX;
   begin ();
-  leave_fragmented (CLASS);
-  leave_fragmented (OTHER);
+  leave_fragmented (CLASS, 2);
   n_magazines = n_magazines_of (CLASS);
   n_others = n_magazines_of (OTHER);
   g_assert_cmpuint (n_magazines, >, 2 * N_AT_ONCE);
@@ -308,8 +311,7 @@ test_consolidates_until_tick (void)
 
   sli_depot_limits.bytes = SIZE_MAX;
   begin ();
-  for (unsigned i = 0; i < 4; i++)
-    leave_fragmented (CLASS + i);
+  leave_fragmented (CLASS, 4);
   tick ();
   /* A heap of 400 MB has a thousand: all in one tick, or their slabs stay. */
   g_assert_cmpuint (sli_record_peek ()->n_consolidate, >=, 16 * N_A_TICK);
@@ -466,8 +468,14 @@ test_quiet_is_not_idle (void)
 
   sli_depot_limits.bytes = SIZE_MAX;
   begin ();
-  wave (CLASS, 10000);
-  wave (CLASS + 1, 10000);
+  /* At last the heap does not grow, so both keep their magazines. */
+  for (int i = 0; i < 10; i++)
+    {
+      wave (CLASS, 10000);
+      wave (CLASS + 1, 10000);
+    }
+  g_assert_cmpuint (counts_of (CLASS).n_cached, >, 0);
+  g_assert_cmpuint (counts_of (CLASS + 1).n_cached, >, 0);
   tick ();
   n_before = n_magazines_of (CLASS);
   for (int i = 0; i < TICKS_PER_WORKING_SET; i++)

@@ -41,6 +41,7 @@ scheduled_sources = \
 	slice/checking/checking-retired.c \
 	slice/checking/checking-tool.c \
 	slice/magazine/adapt.c \
+	slice/magazine/relief.c \
 	slice/magazine/magazine.c \
 	slice/page/map/map.c \
 	slice/page/meta.c \
