@@ -390,7 +390,7 @@ sli_alloc_is_ready (void)
   return is_ready;
 }
 
-AllocPath
+COMMON_TEXT AllocPath
 sli_alloc_path (void)
 {
   return sli_dispatch.path;

@@ -43,7 +43,7 @@ typedef void (*LockAct) (Lock *lock);
 static ForkLocks upper_locks; /* NULL: there is none */
 static ForkLocks upper_held;  /* by the thread that forks */
 
-void
+HEAP_TEXT void
 sli_fork_add_locks (ForkLocks each)
 {
   STORE_RELEASE (&upper_locks, each);

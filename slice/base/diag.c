@@ -419,7 +419,7 @@ static const char *const own_names[]
 #define N_NAMES (sizeof own_names / sizeof *own_names)
 static const char *names[N_NAMES]; /* NULL: the same */
 
-void
+HEAP_TEXT void
 sli_diag_rename (const char *alloc_name, const char *free_name,
                  const char *chain_name)
 {

@@ -28,13 +28,13 @@ enum
 
 static uint64_t guard_key;
 
-void
+HEAP_TEXT void
 sli_guard_init (void)
 {
   sli_os_random (&guard_key, sizeof guard_key);
 }
 
-size_t
+HEAP_TEXT size_t
 sli_guard_bytes (void)
 {
   return sli_dispatch.path == PATH_CHECKING ? GUARD_BYTES : 0;

@@ -95,7 +95,7 @@ heap_each_lock (void (*act) (Lock *lock))
   act (sli_mapped_lock ());
 }
 
-static COLD void
+HEAP_TEXT static COLD void
 heap_begin (void)
 {
   sli_lock (&heap.lock);
@@ -124,21 +124,21 @@ heap_begin (void)
   sli_unlock (&heap.lock);
 }
 
-static inline void
+static ALWAYS_INLINE void
 heap_make_ready (void)
 {
   if (UNLIKELY (!LOAD_ACQUIRE (&heap.ready)))
     heap_begin ();
 }
 
-const SliceHeapNext *
+HEAP_TEXT const SliceHeapNext *
 sli_heap_next (void)
 {
   heap_make_ready ();
   return heap.next;
 }
 
-void
+HEAP_TEXT void
 slice_heap_set_next (const SliceHeapNext *next)
 {
   heap.next = next;
@@ -202,7 +202,7 @@ sli_heap_slice_bytes (const void *block, const char *operation)
 
 /* --- allocating ---------------------------------------------------------- */
 
-static void *
+HEAP_TEXT static void *
 small_alloc (size_t size, const void *site)
 {
   void *block = NULL;
@@ -223,7 +223,7 @@ small_alloc (size_t size, const void *site)
 }
 
 /* Allocates a block of the heap's own, larger than a slice. */
-static void *
+HEAP_TEXT static void *
 large_attempt (size_t size, size_t alignment, bool *is_zero)
 {
   bool run_can_align = alignment <= sli_page_granule_bytes ();
@@ -259,7 +259,7 @@ large_alloc (size_t size, size_t alignment, bool *is_zero)
   return block;
 }
 
-void *
+HEAP_TEXT void *
 sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
 {
   int error = errno;
@@ -293,7 +293,7 @@ sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
   return zero && !is_zero ? memset (block, 0, size) : block;
 }
 
-void *
+HEAP_TEXT void *
 slice_heap_alloc (size_t size)
 {
   heap_make_ready ();
@@ -302,7 +302,7 @@ slice_heap_alloc (size_t size)
   return sli_heap_alloc_any (1, size, false, CALL_SITE);
 }
 
-void *
+HEAP_TEXT void *
 slice_heap_alloc0 (size_t size)
 {
   heap_make_ready ();
@@ -313,7 +313,7 @@ slice_heap_alloc0 (size_t size)
 
 /* Allocates a small block whose class has the alignment; NULL: no class
  * has. */
-static void *
+HEAP_TEXT static void *
 small_alloc_aligned (size_t alignment, size_t size, const void *site)
 {
   size_t bytes = align_up (max_size (size, 1), alignment);
@@ -325,7 +325,7 @@ small_alloc_aligned (size_t alignment, size_t size, const void *site)
   return small_alloc (bytes, site);
 }
 
-void *
+HEAP_TEXT void *
 slice_heap_alloc_aligned (size_t alignment, size_t size)
 {
   void *block = NULL;
@@ -351,7 +351,7 @@ slice_heap_alloc_aligned (size_t alignment, size_t size)
 
 /* The usable bytes of a larger block, after a check that it is live; 0: it is
  * no block of ours. */
-static size_t
+HEAP_TEXT static size_t
 larger_usable (const void *block, const char *operation)
 {
   HeapRun *run = NULL;
@@ -388,7 +388,7 @@ slice_forget (const void *block, const char *operation, const void *site)
 }
 
 /* Frees a block that is in no slab. */
-static NOINLINE void
+HEAP_TEXT static NOINLINE void
 free_other (void *block, const char *operation, const void *site)
 {
   HeapRun *run = NULL;
@@ -428,7 +428,7 @@ free_other (void *block, const char *operation, const void *site)
 }
 
 /* Frees a slab's block, and preserves errno. */
-static NOINLINE void
+HEAP_TEXT static NOINLINE void
 free_small (unsigned class_index, void *block, const char *operation,
             const void *site)
 {
@@ -445,7 +445,7 @@ free_small (unsigned class_index, void *block, const char *operation,
     sli_slab_free (0, 1, &block, operation);
 }
 
-static COLD void
+HEAP_TEXT static COLD void
 free_slow (void *block, const char *operation, const void *site)
 {
   unsigned class_index = chunk_class_of (block);
@@ -458,7 +458,7 @@ free_slow (void *block, const char *operation, const void *site)
   errno = error;
 }
 
-void
+HEAP_TEXT void
 slice_heap_free (void *block)
 {
   size_t class_index = chunk_class_near (block);
@@ -467,7 +467,7 @@ slice_heap_free (void *block)
     free_slow (block, heap.next->free_name, CALL_SITE);
 }
 
-static void
+HEAP_TEXT static void
 free_as (void *block, const char *operation, const void *site)
 {
   size_t class_index = chunk_class_near (block);
@@ -476,13 +476,13 @@ free_as (void *block, const char *operation, const void *site)
     free_slow (block, operation, site);
 }
 
-void
+HEAP_TEXT void
 slice_heap_free_as_v1 (void *block, const char *call)
 {
   free_as (block, call, CALL_SITE);
 }
 
-void
+HEAP_TEXT void
 sli_heap_free_moved (void *block, const void *site)
 {
   free_as (block, heap.next->realloc_name, site);
@@ -490,7 +490,7 @@ sli_heap_free_moved (void *block, const void *site)
 
 /* --- sizes --------------------------------------------------------------- */
 
-size_t
+HEAP_TEXT size_t
 sli_heap_block_bytes (const void *block, const char *operation,
                       const void *site)
 {
@@ -517,7 +517,7 @@ sli_heap_block_bytes (const void *block, const char *operation,
   return bytes;
 }
 
-size_t
+HEAP_TEXT size_t
 slice_heap_bytes (const void *block)
 {
   size_t bytes;
@@ -564,7 +564,7 @@ slice_heap_free_sized (void *block, size_t size)
   free_sized_as (block, size, "slice_heap_free_sized", CALL_SITE);
 }
 
-void
+HEAP_TEXT void
 slice_heap_free_sized_as_v1 (void *block, size_t size, const char *call)
 {
   free_sized_as (block, size, call, CALL_SITE);

@@ -119,7 +119,7 @@ table_find (const void *start)
   return slot->start != NULL ? slot : NULL;
 }
 
-static bool
+HEAP_TEXT static bool
 table_reserve (void)
 {
   size_t n_new = max_size (SLOTS_INITIAL, mapped.n_slots * 2);
@@ -142,7 +142,7 @@ table_reserve (void)
   return true;
 }
 
-static bool
+HEAP_TEXT static bool
 table_add (Mapping mapping)
 {
   bool is_reserved;
@@ -181,7 +181,7 @@ table_close_gap (size_t gap)
 }
 
 /* Removes a live block; false: it is none. */
-static bool
+HEAP_TEXT static bool
 table_remove (const void *start, Mapping *mapping)
 {
   Mapping *slot = table_find (start);
@@ -216,7 +216,7 @@ gone_add (size_t bytes)
 
 /* Returns true if a block of about this size was unmapped not long ago, and
  * forgets it. */
-static bool
+HEAP_TEXT static bool
 gone_take (size_t bytes)
 {
   uint64_t now_msec;
@@ -246,7 +246,7 @@ kept_take (unsigned i)
 }
 
 /* Takes the kept block that fits best; start is NULL: none does. */
-static Mapping
+HEAP_TEXT static Mapping
 kept_find (size_t bytes, size_t alignment)
 {
   unsigned best = KEPT_MAX;
@@ -265,7 +265,7 @@ kept_find (size_t bytes, size_t alignment)
 }
 
 /* Removes kept blocks that are too old or too many; the caller unmaps them. */
-static unsigned
+HEAP_TEXT static unsigned
 kept_surplus (uint64_t max_age_msec, Mapping surplus[KEPT_MAX])
 {
   uint64_t now_msec = sli_os_clock_msec ();
@@ -280,7 +280,7 @@ kept_surplus (uint64_t max_age_msec, Mapping surplus[KEPT_MAX])
 }
 
 /* Keeps a freed block that recurs, if the cache has a free place. */
-static bool
+HEAP_TEXT static bool
 kept_add (Mapping mapping)
 {
   assert_held (&mapped.lock);
@@ -324,7 +324,7 @@ sli_mapped_trim (void)
 
 /* --- blocks -------------------------------------------------------------- */
 
-void *
+HEAP_TEXT void *
 sli_mapped_alloc (size_t size, size_t alignment, bool *is_zero)
 {
   size_t bytes = page_round (size);
@@ -349,7 +349,7 @@ sli_mapped_alloc (size_t size, size_t alignment, bool *is_zero)
   return mapping.start;
 }
 
-size_t
+HEAP_TEXT size_t
 sli_mapped_bytes (const void *block)
 {
   const Mapping *slot;
@@ -376,7 +376,7 @@ sli_mapped_was (const void *block)
   return found;
 }
 
-bool
+HEAP_TEXT bool
 sli_mapped_free (void *block)
 {
   Mapping surplus[KEPT_MAX], mapping = NO_MAPPING;
@@ -404,7 +404,7 @@ sli_mapped_free (void *block)
 
 /* The block is not in the table while it moves, since another thread may get
  * its old address at once. */
-void *
+HEAP_TEXT void *
 sli_mapped_resize (void *block, size_t size)
 {
   size_t bytes = page_round (size);

@@ -77,13 +77,16 @@ typedef struct
 {
   _Alignas (CACHE_LINE_BYTES) Lock lock;
   uint8_t n[ALL_CLASSES];
-  void *blocks[ALL_CLASSES][CACHE_BLOCKS_MAX];
+  void *(*blocks)[CACHE_BLOCKS_MAX]; /* of each class */
 } MediumCache;
 
 static struct
 {
   MediumClass classes[ALL_CLASSES];
   MediumCache caches[CACHES];
+  /* Apart, since most programs use one cache: those of the others take no
+   * memory. */
+  void *blocks[CACHES][ALL_CLASSES][CACHE_BLOCKS_MAX];
 } medium;
 
 /* --- sizes --------------------------------------------------------------- */
@@ -112,7 +115,7 @@ class_of (size_t size)
 
 /* Chooses the shortest run that wastes little, or the one that wastes
  * least. */
-static void
+HEAP_TEXT static void
 class_cut (MediumClass *class)
 {
   size_t granule_bytes = sli_page_granule_bytes ();
@@ -136,7 +139,7 @@ class_cut (MediumClass *class)
     }
 }
 
-static void
+HEAP_TEXT static void
 class_set_bytes (MediumClass *class, size_t bytes)
 {
   class->bytes = (uint32_t) bytes;
@@ -147,7 +150,7 @@ class_set_bytes (MediumClass *class, size_t bytes)
   class_cut (class);
 }
 
-void
+HEAP_TEXT void
 sli_medium_init (void)
 {
   for (unsigned i = 0; i < ALL_CLASSES; i++)
@@ -161,7 +164,10 @@ sli_medium_init (void)
         class_set_bytes (class, class_bytes (i));
     }
   for (unsigned i = 0; i < CACHES; i++)
-    sli_lock_init (&medium.caches[i].lock, LOCK_RANK_HEAP);
+    {
+      sli_lock_init (&medium.caches[i].lock, LOCK_RANK_HEAP);
+      medium.caches[i].blocks = medium.blocks[i];
+    }
 }
 
 void
@@ -238,7 +244,7 @@ run_take (MediumClass *class, HeapRun *run, unsigned n, void **blocks,
 
 /* Gives a class with many runs a fitted class, if all sizes that the program
  * has requested of it lately leave a part of their blocks unused. */
-static void
+HEAP_TEXT static void
 class_fit (MediumClass *class)
 {
   uint32_t bytes = (uint32_t) align_up (class->wanted_bytes, HEAP_ALIGN_BYTES);
@@ -257,7 +263,7 @@ class_fit (MediumClass *class)
 
 /* Takes 1 to n blocks of a class for a call that requests `size' bytes; 0:
  * there is no memory. */
-static unsigned
+HEAP_TEXT static unsigned
 class_take (MediumClass *class, size_t size, unsigned n, void **blocks,
             bool *is_zero)
 {
@@ -291,7 +297,7 @@ class_take (MediumClass *class, size_t size, unsigned n, void **blocks,
 
 /* Returns a block to its run; true: the run is empty and was removed from its
  * class. */
-static bool
+HEAP_TEXT static bool
 run_return (HeapRun *run, const void *block)
 {
   MediumClass *class = run_class (run);
@@ -311,7 +317,7 @@ run_return (HeapRun *run, const void *block)
   return is_empty;
 }
 
-static void
+HEAP_TEXT static void
 blocks_return (unsigned n, void *const *blocks)
 {
   for (unsigned i = 0; i < n; i++)
@@ -356,7 +362,7 @@ block_begin (void *block)
 
 /* Allocates a block of a class from a cache; else takes some from the runs and
  * puts the others into the cache. */
-static void *
+HEAP_TEXT static void *
 class_alloc (unsigned index, size_t size, bool *is_zero)
 {
   MediumClass *class = &medium.classes[index];
@@ -386,7 +392,7 @@ class_alloc (unsigned index, size_t size, bool *is_zero)
 
 /* The class for a size and an alignment; ALL_CLASSES: there is none.  Blocks
  * have the alignment of their size, since runs are aligned to granules. */
-static unsigned
+HEAP_TEXT static unsigned
 class_find (size_t size, size_t alignment)
 {
   unsigned index = class_of (size);
@@ -400,7 +406,7 @@ class_find (size_t size, size_t alignment)
   return index < MEDIUM_CLASSES ? index : ALL_CLASSES;
 }
 
-void *
+HEAP_TEXT void *
 sli_medium_alloc (size_t size, size_t alignment, bool *is_zero)
 {
   unsigned index = class_find (size, alignment);
@@ -412,13 +418,13 @@ sli_medium_alloc (size_t size, size_t alignment, bool *is_zero)
   return block != NULL ? block_begin (block) : NULL;
 }
 
-size_t
+HEAP_TEXT size_t
 sli_medium_bytes (const HeapRun *run)
 {
   return run_class (run)->bytes;
 }
 
-void
+HEAP_TEXT void
 sli_medium_check (const char *start, HeapRun *run, const void *block,
                   const char *operation)
 {
@@ -431,7 +437,7 @@ sli_medium_check (const char *start, HeapRun *run, const void *block,
 }
 
 /* If the cache is full, returns the older half of it to the runs. */
-void
+HEAP_TEXT void
 sli_medium_free (char *start, HeapRun *run, void *block,
                  const char *operation)
 {

@@ -30,7 +30,7 @@ is_good_fit (size_t size, size_t bytes)
 }
 
 /* Resizes a larger block in place; NULL: it must move. */
-static void *
+HEAP_TEXT static void *
 resize_larger (void *block, size_t size)
 {
   size_t needed = size + sli_guard_bytes ();
@@ -53,7 +53,7 @@ resize_larger (void *block, size_t size)
 
 /* In the checking modes a small block always moves, since its size is
  * noted. */
-static void *
+HEAP_TEXT static void *
 resize_in_place (void *block, size_t size, size_t bytes)
 {
   if (size > PTRDIFF_MAX - sli_guard_bytes ())
@@ -74,7 +74,7 @@ may_stay (size_t size, size_t bytes)
   return size <= bytes && sli_dispatch.path != PATH_CHECKING;
 }
 
-static void *
+HEAP_TEXT static void *
 realloc_ours (void *block, size_t size, size_t bytes, const void *site)
 {
   void *moved = resize_in_place (block, size, bytes);
@@ -96,7 +96,7 @@ realloc_ours (void *block, size_t size, size_t bytes, const void *site)
 }
 
 /* Moves a small block to one of another small size. */
-static NOINLINE void *
+HEAP_TEXT static NOINLINE void *
 realloc_small (void *block, size_t size, size_t bytes, const void *site)
 {
   int error = errno;
@@ -116,7 +116,7 @@ realloc_small (void *block, size_t size, size_t bytes, const void *site)
 
 /* Resizes a block of the next allocator, whose realloc() may free the block
  * where the size is 0. */
-static void *
+HEAP_TEXT static void *
 realloc_next (const SliceHeapNext *next, void *block, size_t size)
 {
   void *moved;
@@ -143,7 +143,7 @@ realloc_slice (void *block, size_t size, size_t bytes, const void *site)
   return moved;
 }
 
-static NOINLINE void *
+HEAP_TEXT static NOINLINE void *
 realloc_slow (void *block, size_t size, const void *site)
 {
   const SliceHeapNext *next;
@@ -169,7 +169,7 @@ realloc_slow (void *block, size_t size, const void *site)
   return realloc_next (next, block, size);
 }
 
-void *
+HEAP_TEXT void *
 slice_heap_realloc (void *block, size_t size)
 {
   unsigned class_index = chunk_class_near (block);

@@ -18,7 +18,7 @@ static struct
   size_t block_bytes;
 } counts;
 
-void
+HEAP_TEXT void
 sli_heap_count_runs (ptrdiff_t n_runs, ptrdiff_t run_bytes,
                      ptrdiff_t block_bytes)
 {
@@ -40,7 +40,7 @@ slice_heap_count (SliceHeapCounts *to)
 
 /* --- runs ---------------------------------------------------------------- */
 
-char *
+HEAP_TEXT char *
 sli_heap_new_run (unsigned n_granules, SlabState state, HeapRun **run,
                   bool *is_zero)
 {
@@ -60,7 +60,7 @@ sli_heap_new_run (unsigned n_granules, SlabState state, HeapRun **run,
   return start;
 }
 
-void
+HEAP_TEXT void
 sli_heap_end_run (char *start, HeapRun *run)
 {
   size_t bytes = heap_run_bytes (start);
@@ -90,19 +90,19 @@ run_bytes (unsigned n_granules)
          << sli_region_granule_shift;
 }
 
-size_t
+HEAP_TEXT size_t
 sli_run_bytes_usual (void)
 {
   return run_bytes (RUN_GRANULES_USUAL);
 }
 
-size_t
+HEAP_TEXT size_t
 sli_run_bytes_max (void)
 {
   return run_bytes (RUN_GRANULES_MAX);
 }
 
-void *
+HEAP_TEXT void *
 sli_run_alloc (size_t size, bool *is_zero)
 {
   HeapRun *run;
@@ -116,7 +116,7 @@ sli_run_alloc (size_t size, bool *is_zero)
   return start;
 }
 
-void
+HEAP_TEXT void
 sli_run_check (const char *start, HeapRun *run, const void *block,
                const char *operation)
 {
@@ -126,7 +126,7 @@ sli_run_check (const char *start, HeapRun *run, const void *block,
     sli_heap_report (ERROR_ALREADY_FREE, block, operation);
 }
 
-void
+HEAP_TEXT void
 sli_run_free (char *start, HeapRun *run, void *block, const char *operation)
 {
   if (UNLIKELY (block != start))
@@ -139,7 +139,7 @@ sli_run_free (char *start, HeapRun *run, void *block, const char *operation)
   sli_heap_end_run (start, run);
 }
 
-bool
+HEAP_TEXT bool
 sli_run_resize (char *start, size_t size)
 {
   size_t bytes = heap_run_bytes (start);

@@ -151,7 +151,7 @@ is_alone (void)
          && !sli_option_is_on (SLICE_OPTION_TRIM_THREAD);
 }
 
-void
+COMMON_TEXT void
 sli_observe_exit (void)
 {
   int64_t checks = sli_option (SLICE_OPTION_EXIT_CHECK);

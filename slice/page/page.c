@@ -312,7 +312,7 @@ region_extend_run (Region *region, unsigned first, unsigned n_granules,
   return true;
 }
 
-bool
+HEAP_TEXT bool
 sli_page_resize_run (void *run, unsigned n_granules, unsigned n_wanted)
 {
   Region *region = region_of (run);

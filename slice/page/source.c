@@ -40,7 +40,7 @@ system_advise_away (const SliceSource *source UNUSED, void *address,
 
 /* --- mmap ---------------------------------------------------------------- */
 
-static void *
+HEAP_TEXT static void *
 mmap_map (const SliceSource *source UNUSED, size_t bytes, size_t alignment)
 {
   return sli_os_map (bytes, alignment);

@@ -27,9 +27,11 @@
 #define UNUSED __attribute__ ((unused))
 /* The section of a function; packaging/libslice.ld gives each section pages of
  * its own.  COMMON_TEXT: every program runs it.  CONTEXT_TEXT: programs with
- * contexts run it.  Functions without either are rarely run. */
+ * contexts run it.  HEAP_TEXT: programs whose malloc this is run it.  Functions
+ * without any are rarely run. */
 #define COMMON_TEXT __attribute__ ((section (".text.slice_common")))
 #define CONTEXT_TEXT __attribute__ ((section (".text.slice_context")))
+#define HEAP_TEXT __attribute__ ((section (".text.slice_heap")))
 /* Code for processors with 32-byte registers; callers test HAS_WIDE(). */
 #if defined __x86_64__ && defined __GNUC__
 # include <cpuid.h>

@@ -48,7 +48,7 @@ elsewhere ()
   test -n "$2" || { echo "there is no section $4"; return; }
   marked "$1" "$sources" > "$temporary/marked"
   find "$sources" -name '*.c' -exec awk '
-    /^[a-z0-9_]+ \(/ { name = $1; with = before ~ /(COMMON|CONTEXT)_TEXT /
+    /^[a-z0-9_]+ \(/ { name = $1; with = before ~ /(COMMON|CONTEXT|HEAP)_TEXT /
                        if (!with) print name }
     { before = $0 }' {} + | sort -u > "$temporary/unmarked"
   comm -23 "$temporary/marked" "$temporary/unmarked" > "$temporary/names"
@@ -62,7 +62,8 @@ elsewhere ()
         END { if (n < 50) print "too few functions are marked: " n + 0 }'
 }
 
-for pair in COMMON_TEXT:.slice.common CONTEXT_TEXT:.slice.context; do
+for pair in COMMON_TEXT:.slice.common CONTEXT_TEXT:.slice.context \
+  HEAP_TEXT:.slice.heap; do
   expect_none "each ${pair%:*} is in ${pair#*:}" \
     "$(elsewhere "${pair%:*}" "${pair#*:}" "$library")"
 done
@@ -85,10 +86,11 @@ if grep -q '^#define SLICE_\(DEBUG\|HARDENED\) 1' "$top_builddir/config.h"; then
   finish
 fi
 
-# With an argument it has contexts, too.  It prints of each part of the library
+# With an argument it has contexts or the heap, too.  It prints of each part of the library
 # that may be run where it begins and ends in the file, and how much of it is
 # resident.
 cat > "$temporary/program.c" <<'END'
+#include <slice/heap.h>
 #include <slice/ralloc.h>
 #include <slice/slice.h>
 #include <pthread.h>
@@ -125,6 +127,20 @@ contexts (void)
     }
   ralloc_free (root);
 }
+static void
+heap (void)
+{
+  static char *blocks[300];
+  for (int round = 0; round < 20; round++)
+    {
+      for (size_t i = 0; i < 300; i++)
+        blocks[i] = slice_heap_alloc0 (i * i * 2 + 1);
+      for (size_t i = 0; i < 300; i++)
+        blocks[i] = slice_heap_realloc (blocks[i], i * i * 2 + i % 7 * 4000);
+      for (size_t i = 0; i < 300; i++)
+        slice_heap_free (blocks[i]);
+    }
+}
 int
 main (int argc, char **argv)
 {
@@ -138,7 +154,9 @@ main (int argc, char **argv)
   slices (NULL);
   pthread_create (&thread, NULL, slices, argv);
   pthread_join (thread, NULL);
-  if (argc > 1)
+  if (argc > 1 && strcmp (argv[1], "heap") == 0)
+    heap ();
+  else if (argc > 1)
     contexts ();
   while (fgets (line, sizeof line, file) != NULL)
     if (sscanf (line, "%lx-%lx %7s %lx", &begin, &end, way, &offset) == 4)
@@ -174,9 +192,15 @@ expect_resident "slices alone run nothing of .slice.context" 0 \
   "$(resident .slice.context)"
 expect_resident "slices alone run nothing of .text" 0 "$(resident .text)"
 expect_resident "contexts run nothing of .text" 0 "$(resident .text contexts)"
-case $(resident .slice.context contexts) in
-0 | *[!0-9]*) fail "contexts run what is in .slice.context" ;;
-*) pass "contexts run what is in .slice.context" ;;
-esac
+expect_resident "slices alone run nothing of .slice.heap" 0 \
+  "$(resident .slice.heap)"
+expect_resident "the heap runs nothing of .text" 0 "$(resident .text heap)"
+expect_resident "nor of .slice.context" 0 "$(resident .slice.context heap)"
+for part in context heap; do
+  case $(resident .slice.$part $part) in
+  0 | *[!0-9]*) fail "a $part runs what is in .slice.$part" ;;
+  *) pass "a $part runs what is in .slice.$part" ;;
+  esac
+done
 
 finish

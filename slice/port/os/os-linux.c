@@ -156,7 +156,7 @@ sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 #endif
 }
 
-void *
+HEAP_TEXT void *
 sli_os_remap (void *address UNUSED, size_t old_bytes UNUSED,
               size_t bytes UNUSED)
 {

@@ -125,7 +125,7 @@ sli_os_random (void *to, size_t bytes)
 }
 
 /* Maps as much more as the alignment may need, then unmaps both ends. */
-void *
+HEAP_TEXT void *
 sli_os_map (size_t bytes, size_t alignment)
 {
   size_t slack = alignment > sli_os_page_bytes () ? alignment : 0;
@@ -147,7 +147,7 @@ sli_os_map (size_t bytes, size_t alignment)
   return start;
 }
 
-void
+HEAP_TEXT void
 sli_os_unmap (void *address, size_t bytes)
 {
   munmap (address, bytes);
