@@ -139,7 +139,8 @@ EXTRA_DIST += \
 	%D%/malloc-programs.py \
 	%D%/peers \
 	%D%/plots.py \
-	%D%/record-results
+	%D%/record-results \
+	%D%/workloads.py
 
 %C%_trace_convert_SOURCES = %D%/trace-convert.c $(recording_sources)
 slow_programs += %D%/trace-convert
