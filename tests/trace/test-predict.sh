@@ -174,6 +174,14 @@ equal "sites of one name go together" "$(sed -n '1s/:.*//p; 2s/;.*//p' \
   "$work/out" | tr '\n' ' ')" \
   "site     main, and others calls    9000 allocations, 9000 frees "
 
+# --- a trace that lost its last bytes: what is left is tried ---
+head -c $(($(wc -c < "$work/tried.trace") - 10)) "$work/tried.trace" \
+  > "$work/cut.trace"
+"$trace" predict -n 5 --site list_item "$work/cut.trace" "$work/tried" \
+  > "$work/out" 2> "$work/err"
+equal "a damaged trace" "$? $(grep -c damaged "$work/err") $(sed -n \
+  '2s/;.*//p' "$work/out")" "4 1 calls    20000 allocations, 20000 frees"
+
 # --- what it refuses ---
 
 predict --site nothing_of_that_name

@@ -189,6 +189,21 @@ printf "\\$(printf %03o $((byte ^ 1)))" \
   | dd of="$work/flipped" bs=1 seek=$offset conv=notrunc 2> "$work/err"
 damaged flipped "$work/flipped" "damaged.*checksum"
 
+# damage comes before "nothing was recorded", if no allocation is left
+head -c 100 "$t" > "$work/head"
+equal cut-head "$("$trace" info "$work/head" 2> "$work/err" \
+  | sed -n 's/^events //p')" 0
+for command in hot callers patterns pins apply replay "compare --replay" \
+  report "diff $t" "export --format folded"
+do
+  "$trace" $command "$work/head" > "$work/out" 2> "$work/err"
+  status=$?
+  equal "cut-head-${command%% *}" "$status $(grep -c damaged "$work/err")" \
+    "4 1"
+done
+"$trace" predict "$work/head" true > "$work/out" 2> "$work/err"
+equal cut-head-predict "$? $(grep -c damaged "$work/err")" "4 1"
+
 # --- threads ---
 for threads in 1 2 4 16
 do

@@ -29,16 +29,6 @@ sli_tool_say (const char *format, ...)
   va_end (arguments);
 }
 
-void
-sli_tool_exit (int code, const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  vsay (format, arguments);
-  va_end (arguments);
-  exit (code);
-}
-
 static bool input_is_bad;
 
 void
@@ -50,9 +40,19 @@ sli_tool_bad_input (void)
 int
 sli_tool_status (int code)
 {
-  return input_is_bad && (code == TOOL_OK || code == TOOL_DIFFERS)
-             ? TOOL_BAD_INPUT
-             : code;
+  bool gives_way
+      = code == TOOL_OK || code == TOOL_DIFFERS || code == TOOL_NO_EVENTS;
+  return input_is_bad && gives_way ? TOOL_BAD_INPUT : code;
+}
+
+void
+sli_tool_exit (int code, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  vsay (format, arguments);
+  va_end (arguments);
+  exit (sli_tool_status (code));
 }
 
 void *

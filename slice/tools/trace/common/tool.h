@@ -32,13 +32,14 @@ enum
 
 /* One line on standard error, after "slice-trace: ". */
 void sli_tool_say (const char *format, ...) TOOL_PRINTF (1, 2);
-/* The same, and exit. */
+/* The same, and exit with sli_tool_status(). */
 void sli_tool_exit (int code, const char *format, ...) TOOL_PRINTF (2, 3)
     __attribute__ ((noreturn));
 /* Notes that an input was damaged.  The command shows the rest of it, and its
  * exit status says so. */
 void sli_tool_bad_input (void);
-/* A command's exit status, after that. */
+/* A command's exit status, after that: a damaged input comes before "nothing
+ * was recorded", since what is missing may have been in the damaged part. */
 int sli_tool_status (int code);
 
 /* Allocate memory, or end the program. */

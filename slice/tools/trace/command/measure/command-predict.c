@@ -74,7 +74,7 @@ site_find (const char *trace, const ProfileOptions *options,
       site = sli_trial_site (profile, options, predict->sites.items,
                              predict->arena, advice);
       _exit (write (ends[1], &site, sizeof site) == sizeof site
-                 ? TOOL_OK
+                 ? sli_tool_status (TOOL_OK)
                  : TOOL_FAILED);
     }
   close (ends[1]);
@@ -82,9 +82,11 @@ site_find (const char *trace, const ProfileOptions *options,
   close (ends[0]);
   if (pid < 0 || waitpid (pid, &status, 0) < 0)
     sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
-  if (!WIFEXITED (status) || WEXITSTATUS (status) != TOOL_OK
-      || n != sizeof site)
-    exit (WIFEXITED (status) ? WEXITSTATUS (status) : TOOL_FAILED);
+  int code = WIFEXITED (status) ? WEXITSTATUS (status) : TOOL_FAILED;
+  if (n != sizeof site || (code != TOOL_OK && code != TOOL_BAD_INPUT))
+    exit (code);
+  if (code == TOOL_BAD_INPUT)
+    sli_tool_bad_input (); /* the site is from the undamaged part */
   return site;
 }
 
