@@ -43,18 +43,52 @@ needs_malloc ()
 
 # --- the build tree ---
 
-# from_build_tree: what goes wrong with a program against slice-uninstalled.pc
+# tree_flags NAME [OPTION]: what pkg-config says of a package in the build tree
+tree_flags ()
+{
+  PKG_CONFIG_PATH=$uninstalled $PKG_CONFIG --cflags --libs "$@" 2>&1
+}
+
+# from_build_tree SOURCE PATTERN NAME [OPTION]: what goes wrong with a program
+# against a package in the build tree; it must print the pattern
 from_build_tree ()
 {
-  flags=$(PKG_CONFIG_PATH=$uninstalled $PKG_CONFIG --cflags --libs slice 2>&1)
-  case $flags in
+  source=$clients/$1
+  pattern=$2
+  shift 2
+  flags=$(tree_flags "$@")
+  case "$flags " in
   *"$DESTDIR$libdir "*) echo "these are the installed library's: $flags" ;;
   esac
   # The flags are lists of words, and so may CC be.
-  $CC -o from-tree "$clients/client.c" $flags 2>&1 \
-    && (unset LD_LIBRARY_PATH; runs ./from-tree '^slice ')
+  $CC -Wl,--as-needed -o from-tree "$source" $flags -ldl 2>&1 \
+    && (unset LD_LIBRARY_PATH
+        runs ./from-tree "$pattern"
+        ldd ./from-tree | grep -F "=> $DESTDIR$libdir/libslice")
 }
-expect_none "pkg-config leads to the build tree" "$(from_build_tree)"
+expect_none "pkg-config leads to the build tree" \
+  "$(from_build_tree client.c '^slice ' slice)"
+if test -f "${uninstalled%/*}/.libs/libslice-ralloc.so"; then
+  expect_none "and to its slice-ralloc" \
+    "$(from_build_tree ralloc.c '^ralloc 26$' slice-ralloc)"
+  expect_none "and to the older header" \
+    "$(from_build_tree ralloc.c '^ralloc 26$' slice-ralloc \
+         --define-variable=mesa=22.3
+       tree_flags slice-ralloc --define-variable=mesa=22.3 \
+         | grep -v 'mesa-22.3')"
+else
+  skip "and to its slice-ralloc" "libslice-ralloc is not built"
+fi
+if test -f "${uninstalled%/*}/dropin/.libs/libslice-malloc.so"; then
+  expect_none "and to its slice-malloc" \
+    "$(from_build_tree malloc-of.c '^malloc of libslice-malloc' slice-malloc)"
+  # client.c calls no malloc itself.
+  expect_none "which stays without a call of malloc" \
+    "$(from_build_tree client.c '^slice ' slice slice-malloc
+       needs_malloc from-tree)"
+else
+  skip "and to its slice-malloc" "libslice-malloc is not built"
+fi
 
 # --- what is installed, by pkg-config ---
 
