@@ -21,7 +21,10 @@ enum
   /* The most classes that a call looks at, and the most magazines of the depot
    * that it flushes of each. */
   RELIEF_CLASSES_MAX = 4,
-  RELIEF_MAGAZINES_MAX = 2
+  RELIEF_MAGAZINES_MAX = 2,
+  /* In a smaller heap the slabs of most classes are their first ones: it grows
+   * with each class that a program begins to use. */
+  RELIEF_HEAP_GRANULES_MIN = 64
 };
 
 /* Returns true if a class that the thread has used lately has magazines here or
@@ -70,6 +73,8 @@ sli_relief_look (ThreadRecord *record, unsigned class_index)
   if (n > RELIEF_CLASSES_MAX)
     n = RELIEF_CLASSES_MAX;
   record->n_fresh_seen = n_fresh;
+  if (n_fresh < RELIEF_HEAP_GRANULES_MIN)
+    return;
   for (unsigned turn = 1; turn < N_CLASSES && n > 0; turn++)
     {
       unsigned next = 1u + record->relief_next % (N_CLASSES - 1);

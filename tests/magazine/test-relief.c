@@ -113,7 +113,7 @@ test_used_classes_keep (void)
 static void
 test_unused_class_returns (void)
 {
-  enum { OTHER = LAST + 1, N = 4000 };
+  enum { OTHER = LAST + 1, N = 8000 };
   void **blocks = g_new (void *, N);
   DepotCounts counts;
 
@@ -128,6 +128,24 @@ test_unused_class_returns (void)
   for (int i = 0; i < N; i++)
     fast_free (OTHER, blocks[i]);
   g_free (blocks);
+}
+
+/* A small program begins to use one class after the other. */
+static void
+test_small_heap (void)
+{
+  uint64_t trimmed;
+  void *blocks[N_CLASSES];
+
+  begin ();
+  wave (CLASS, 100);
+  trimmed = n_trimmed (CLASS);
+  for (unsigned class_index = FIRST; class_index <= LAST; class_index++)
+    blocks[class_index] = fast_alloc (class_index);
+  g_assert_cmpuint (n_trimmed (CLASS), ==, trimmed);
+  g_assert_cmpuint (counts_of (CLASS).n_cached, >, 0);
+  for (unsigned class_index = FIRST; class_index <= LAST; class_index++)
+    fast_free (class_index, blocks[class_index]);
 }
 
 /* As long as the heap does not grow nothing is flushed. */
@@ -157,6 +175,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/relief/used-classes-keep", test_used_classes_keep);
   test_add_fresh ("/slice/relief/unused-class-returns",
                   test_unused_class_returns);
+  test_add_fresh ("/slice/relief/small-heap", test_small_heap);
   test_add_fresh ("/slice/relief/without-growth", test_without_growth);
   return g_test_run ();
 }

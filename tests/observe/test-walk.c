@@ -29,20 +29,27 @@ enum
 
 static void *kept[N_KEPT];
 
-/* Blocks that live, magazines in this thread and the depot, slabs with holes,
- * idle regions. */
-static void *
-make_state (void *unused G_GNUC_UNUSED)
+static void
+use_size (size_t size)
 {
   static __thread void *blocks[N_BLOCKS];
 
+  for (int i = 0; i < N_BLOCKS; i++)
+    blocks[i] = slice_alloc (size);
+  for (int i = 0; i < N_BLOCKS; i++)
+    slice_free1 (size, blocks[(i * 7) % N_BLOCKS]);
+}
+
+/* Blocks that live, magazines in this thread and the depot, slabs with holes,
+ * idle regions.  SIZE is last: as the heap grows for other sizes, its magazines
+ * would go back. */
+static void *
+make_state (void *unused G_GNUC_UNUSED)
+{
   for (size_t size = 16; size <= 1024; size *= 2)
-    {
-      for (int i = 0; i < N_BLOCKS; i++)
-        blocks[i] = slice_alloc (size);
-      for (int i = 0; i < N_BLOCKS; i++)
-        slice_free1 (size, blocks[(i * 7) % N_BLOCKS]);
-    }
+    if (size != SIZE)
+      use_size (size);
+  use_size (SIZE);
   return NULL;
 }
 
