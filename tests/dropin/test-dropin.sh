@@ -116,6 +116,20 @@ for run in "$(moved bindir)/slice-run" "$temporary/linked"; do
     "$(grep '/.*libslice' "$said" | grep -v /elsewhere/)"
 done
 
+# LD_PRELOAD can hold neither folder; the message names the whole path.
+for folder in 'a space' a:colon; do
+  cp -R "$temporary/elsewhere" "$temporary/$folder"
+  run=$(moved bindir)/slice-run
+  code=0
+  (unset SLICE_RUN_PRELOAD
+   sh "$temporary/$folder${run#"$temporary/elsewhere"}" true) > "$said" 2>&1 \
+    || code=$?
+  expect_none "slice-run: moved to '$folder' it says why it can not preload" \
+    "$(test $code = 125 && test "$(wc -l < "$said")" = 1 \
+       && grep -q "/$folder/.*libslice.*: LD_PRELOAD can not hold" "$said" \
+       || { echo "ended with $code"; cat "$said"; })"
+done
+
 # AddressSanitizer ends a program in which another library comes first.
 cat > "$temporary/asan.c" <<'END'
 #include <stdlib.h>

@@ -203,6 +203,23 @@ equal "a command that fails" "$? $(cat "$work/err")" \
 equal "another program" "$? $(cat "$work/err")" \
   "3 slice-trace: of 20000 blocks only 0 can be found in the unchanged program: no prediction"
 
+# the libraries lie where LD_PRELOAD can't name them
+real=$build/slice/tools/.libs/slice-trace
+test -f "$real" || real=$trace
+for folder in "a space" a:colon
+do
+  mkdir -p "$work/$folder/tools" "$work/$folder/dropin/.libs" \
+    "$work/$folder/.libs"
+  cp "$real" "$work/$folder/tools"
+  cp "$trial" "$work/$folder/dropin/.libs"
+  cp "$build/slice/.libs/libslice.so.0" "$work/$folder/.libs"
+  LD_LIBRARY_PATH=$build/slice/.libs \
+    "$work/$folder/tools/slice-trace" predict -n 5 --site list_item \
+    "$work/tried.trace" "$work/tried" > "$work/out" 2> "$work/err"
+  equal "libraries in '$folder'" "$? $(grep -c "/$folder/.*: LD_PRELOAD can \
+not hold a path" "$work/err") $(wc -l < "$work/err")" "124 1 1"
+done
+
 # --- the program works as before ---
 
 "$trace" apply --all -o "$work/all.advice" "$work/tried.trace"

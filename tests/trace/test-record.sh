@@ -380,6 +380,32 @@ more=$(info "$t" nodes)
 if [ "$more" -le $((nodes + 5)) ]; then pass plugins-growth
 else fail plugins-growth "$nodes, then $more nodes"; fi
 
+# --- a recorder that LD_PRELOAD can't name: said, and nothing runs ---
+real=$build/slice/tools/.libs/slice-trace
+test -f "$real" || real=$trace
+for folder in "a space" a:colon
+do
+  mkdir -p "$work/$folder"
+  cp "$real" "$build/slice/tools/.libs/slice-trace-record.so" "$work/$folder"
+  for how in beside given
+  do
+    rm -f "$t"
+    if [ $how = beside ]; then
+      (unset SLICE_TRACE_RECORDER
+       LD_LIBRARY_PATH=$build/slice/.libs \
+         exec "$work/$folder/slice-trace" record -o "$t" echo runs)
+    else
+      SLICE_TRACE_RECORDER=$work/$folder/slice-trace-record.so \
+        "$trace" record -o "$t" echo runs
+    fi > "$work/out" 2> "$work/err"
+    status=$?
+    equal "unnamed-$how-${folder#a?}" \
+      "$status $(cat "$work/out" "$work/err")" "124 slice-trace: \
+$work/$folder/slice-trace-record.so: LD_PRELOAD can not hold a path with a \
+space or a colon"
+  done
+done
+
 # --- nothing to record ---
 if [ -x "$clients/static" ]; then
   record "$t" "$clients/static"

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "paths.h"
 #include "tool.h"
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,4 +69,16 @@ sli_path_installed (const char *folder, const char *name)
                                          own, wanted, name));
     }
   return found != NULL ? found : sli_tool_text ("%s/%s", folder, name);
+}
+
+void
+sli_path_preload_check (const char *library)
+{
+  /* the loader splits the list there */
+  if (strpbrk (library, ": \t\n\v\f\r") != NULL)
+    sli_tool_exit (TOOL_FAILED,
+                   "%s: LD_PRELOAD can not hold a path with a space or a colon",
+                   library);
+  if (access (library, R_OK) != 0)
+    sli_tool_exit (TOOL_FAILED, "%s: %s", library, strerror (errno));
 }

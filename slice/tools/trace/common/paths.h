@@ -29,5 +29,8 @@ char *sli_path_beside (const char *const *folders, const char *name);
  * program now, if it is there, else where it was installed.  The caller frees
  * it. */
 char *sli_path_installed (const char *folder, const char *name);
+/* Ends the program with a message if the library can't be preloaded: it can't
+ * be read, or LD_PRELOAD can't hold its path.  The loader would only warn. */
+void sli_path_preload_check (const char *library);
 
 #endif

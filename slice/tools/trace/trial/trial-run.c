@@ -7,7 +7,6 @@
 #include "tools/trace/common/measure.h"
 #include "tools/trace/common/paths.h"
 #include "tools/trace/common/tool.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,18 @@
 
 /* --- the library --------------------------------------------------------- */
 
+/* The two as LD_PRELOAD has them; frees them. */
+static char *
+preload_of (char *slice, char *trial)
+{
+  sli_path_preload_check (slice);
+  sli_path_preload_check (trial);
+  char *preload = sli_tool_text ("%s:%s", slice, trial);
+  free (slice);
+  free (trial);
+  return preload;
+}
+
 static char *
 preload_find (void)
 {
@@ -30,16 +41,14 @@ preload_find (void)
   char *trial = sli_path_beside (own, TRIAL_LIBRARY);
   char *slice = trial == NULL ? NULL : sli_path_beside (base, LIBSLICE);
   if (slice != NULL)
-    return sli_tool_text ("%s:%s", slice, trial);
+    return preload_of (slice, trial);
+  free (trial);
   trial = sli_path_installed (SLICE_TRACE_LIBDIR, TRIAL_LIBRARY);
-  if (access (trial, R_OK) != 0)
-    sli_tool_exit (TOOL_FAILED, "%s: %s", trial, strerror (errno));
   /* what was moved does not find its libslice by itself */
   if (strcmp (trial, SLICE_TRACE_LIBDIR "/" TRIAL_LIBRARY) != 0)
-    {
-      slice = sli_path_installed (SLICE_TRACE_SLICEDIR, LIBSLICE);
-      return sli_tool_text ("%s:%s", slice, trial);
-    }
+    return preload_of (sli_path_installed (SLICE_TRACE_SLICEDIR, LIBSLICE),
+                       trial);
+  sli_path_preload_check (trial);
   return trial;
 }
 

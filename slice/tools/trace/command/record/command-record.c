@@ -332,8 +332,7 @@ static int
 record_run (char **argv, const RecordOptions *options)
 {
   char *recorder = recorder_find ();
-  if (access (recorder, R_OK) != 0)
-    sli_tool_exit (TOOL_FAILED, "%s: %s", recorder, strerror (errno));
+  sli_path_preload_check (recorder);
   output_check (options->output);
   limit_check (RLIMIT_FSIZE, "-f");
   limit_check (RLIMIT_AS, "-v");
