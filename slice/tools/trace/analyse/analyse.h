@@ -44,7 +44,7 @@ typedef struct
 {
   uint64_t function; /* its start */
   uint64_t pc;       /* within it */
-  bool mixed;        /* not always the same function */
+  bool mixed;        /* the function is unknown, or not always the same */
   bool within;       /* the last free that could be within was so */
   LifeMark *marks;
   uint32_t n_marks, marks_capacity;
@@ -69,8 +69,8 @@ typedef struct
 typedef struct
 {
   uint32_t name;   /* string id */
-  uint64_t serial; /* of the activation that is being summed */
-  uint64_t begin;  /* its first event */
+  uint64_t serial; /* the number of the activation that is being summed */
+  uint64_t begin;  /* the first event of this activation */
   uint64_t live, peak, bump;
   uint64_t n_allocs, n_contained;
   uint64_t bytes_allocs, bytes_contained;
@@ -107,13 +107,13 @@ typedef struct
   Owner owners[N_OWNERS_MAX];
   Lane *lanes; /* of other threads */
   uint32_t n_lanes, next_empty;
-  uint32_t *lane_of; /* by thread: its lane, if that still has the thread's
-                        number; NULL while there are few */
+  uint32_t *lane_of; /* each thread's lane, valid if the lane still has the
+                        thread's number; NULL while the site has few lanes */
   uint32_t n_lane_of;
-  uint64_t *had_lane; /* a bit a thread */
-  uint32_t n_had_lane; /* words of that */
-  uint32_t n_threads; /* that had a lane */
-  /* of threads whose lanes were taken over when they were empty */
+  uint64_t *had_lane; /* a bit for each thread that has had a lane */
+  uint32_t n_had_lane; /* the length of had_lane, in words */
+  uint32_t n_threads; /* how many threads have had a lane */
+  /* sums over the threads whose empty lanes were taken over */
   uint64_t past_peak, past_epoch, past_height, past_peak_n;
   ScopeSum *scopes;
   uint32_t n_scopes;
@@ -126,7 +126,7 @@ typedef struct
   uint64_t alloc_ticks;
   uint32_t node, thread;
   uint32_t next_free;
-  uint32_t slot; /* free for the observer */
+  uint32_t slot; /* for the observer's own use */
   uint32_t site; /* by Analysis.sites */
 } LiveObject;
 
@@ -164,8 +164,9 @@ typedef struct
 
 struct Analysis
 {
-  const uint32_t *sites; /* node to a site of depth 1: owners, observers; level
-                            0's map unless it is set before the first event */
+  const uint32_t *sites; /* from a node to its site of depth 1, for owners and
+                            observers; the map of level 0 unless the caller
+                            sets another before the first event */
   uint32_t n_first_sites;
   unsigned n_levels; /* 0: totals and the observer alone */
   const uint32_t *maps[N_LEVELS_MAX]; /* node to a number of the level's own;
@@ -176,7 +177,7 @@ struct Analysis
   uint64_t now; /* event number */
   uint64_t now_ticks;
   Observer observer;
-  Sites *frames; /* to analyse functions' activations; or NULL */
+  Sites *frames; /* the frames of functions; NULL: no activations analysed */
   uint64_t empty_cost; /* ticks of an empty measurement */
   /* private */
   LiveObject *objects;

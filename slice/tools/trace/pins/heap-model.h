@@ -61,21 +61,22 @@ typedef struct
 {
   HeapPolicy policy;
   unsigned page_shift;
-  uint64_t main_low; /* glibc's main heap begins behind the program: */
+  uint64_t main_low; /* glibc's main heap, which begins behind the program */
   uint64_t main_high;
-  uint64_t mmap_threshold_bytes, trim_threshold_bytes; /* glibc moves them */
+  uint64_t mmap_threshold_bytes, trim_threshold_bytes; /* glibc adapts both */
   uint64_t live_bytes;
 
-  HeapBlock *blocks; /* address 0: free, and size is the next one's index */
+  HeapBlock *blocks; /* an entry of address 0 is free; its size is the index
+                        of the next free one */
   uint32_t n_blocks, n_capacity, first_free;
-  Table live; /* by address: the block's index plus 1; binned ones, too */
+  Table live; /* from address to the block's index plus 1, also if binned */
   HeapBins bins;
   uint64_t *thread_ends; /* by thread: ticks of its last event */
   uint32_t n_threads;    /* highest number */
 
   HeapRegion **regions; /* by address, once sli_heap_settle() has sorted */
   size_t n_regions, n_regions_capacity;
-  HeapRegion **unsorted; /* the same in the order in which they came */
+  HeapRegion **unsorted; /* the regions in the order in which they came */
   Table region_of;       /* by number: the index in `unsorted' plus 1 */
 } HeapModel;
 

@@ -20,7 +20,7 @@
 #define N_SERIES 9 /* the largest 8 sites and the rest */
 #define N_HOT_DEFAULT 50
 
-/* Drawn for a hotline. */
+/* The picture of a site that is among the hottest (a hotline). */
 typedef struct
 {
   uint8_t cells[PICTURE_ROWS]
@@ -36,7 +36,7 @@ typedef struct
   uint32_t site; /* in Sites */
   const SiteStats *stats;
   Verdict verdict;
-  Picture *picture; /* NULL if it is no hotline */
+  Picture *picture; /* NULL if the site is no hotline */
   uint32_t rank;    /* 0 is the hottest */
   const uint32_t *owner_sites; /* the verdict's owner is an index of this */
 } SiteResult;
@@ -75,7 +75,7 @@ typedef struct
   uint32_t n_results;
   uint32_t *ranked;      /* results, the hottest first */
   uint32_t *first_sites;  /* level-0 number to site, for owners */
-  uint32_t *deeper_sites; /* the same of those in `deeper'; or NULL */
+  uint32_t *deeper_sites; /* the same for the sites in `deeper'; or NULL */
   Analysis *first;       /* numbers at depth 1 */
   Analysis *deeper;      /* of sites that were analysed deeper; or NULL */
   Totals totals;
@@ -89,8 +89,8 @@ typedef struct
   uint32_t n_free_pairs;
   Table free_pair_of; /* by result << 32 | node: its index plus 1 */
   const char *const *given;    /* as in the options */
-  uint32_t sample_bytes;       /* of a sampled trace: the mean gap; else 0 */
-  SampleNotes sample;          /* of the whole; empty if nothing is sampled */
+  uint32_t sample_bytes;       /* the mean gap; 0 if the trace has all events */
+  SampleNotes sample;          /* of the whole run; 0 in such a trace */
   SampleNotes *site_samples;   /* by result; or NULL */
 } Profile;
 
@@ -105,7 +105,7 @@ typedef struct
   /* the options that decide what the sites are, sorted, as they were given;
    * NULL-ended; may be NULL */
   const char *const *given;
-  bool takes_sampled; /* estimates are as good: such a trace is not refused */
+  bool takes_sampled; /* the command accepts a sampled trace's estimates */
 } ProfileOptions;
 
 /* Exits with a message if the file is no trace. */
@@ -117,7 +117,7 @@ double sli_profile_seconds (const Profile *profile, uint64_t ticks);
 /* The number of blocks of that size that a recorded one stands for: 1, or more
  * in a sampled trace. */
 double sli_profile_weight (const Profile *profile, uint64_t size);
-/* The same for a mean gap; 0 for a trace with every event. */
+/* The same for a mean gap, which is 0 for a trace with every event. */
 double sli_sample_weight (uint32_t mean_bytes, uint64_t size);
 
 /* The whole number next to a sum; sizes in a damaged trace may add up to more

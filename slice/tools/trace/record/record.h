@@ -37,17 +37,17 @@ typedef struct
  * every event. */
 typedef struct
 {
-  /* bytes up to the next sample; 0: not drawn yet, all is recorded, or libslice
-   * calls malloc for itself */
+  /* the bytes up to the next sample; 0 if it is not drawn yet, if everything
+   * is recorded, or while libslice calls malloc for itself */
   size_t sample_left;
   bool busy;       /* an event is being recorded: count, don't record */
   uint8_t tag;     /* the operation that the next inner call stands for */
   bool setup;      /* the unwinder sets itself up: its calls don't count */
-  bool walked;     /* it has, in this thread */
+  bool walked;     /* the unwinder has done so in this thread */
   bool late;       /* the thread's destructor has run its last round */
   bool hooked;     /* an event of libslice's: its frames are on the stack */
   uint8_t inside;  /* libslice calls malloc for itself: no event */
-  uint32_t epoch;  /* of the spool the chunk belongs to */
+  uint32_t epoch;  /* the epoch of the spool that the chunk belongs to */
   RawChunk *chunk; /* NULL: take one at the next event */
   uint32_t n_events;
   uint32_t capacity; /* events that the chunk can hold now */
@@ -55,7 +55,7 @@ typedef struct
   uint32_t thread; /* 0: it has no number */
   uint32_t exit_rounds;
   uint32_t line; /* string id of a source line for the next allocation */
-  size_t line_left; /* sample_left when it was reported */
+  size_t line_left; /* sample_left when the line was reported */
   size_t sample_outside; /* sample_left while `inside' is not 0 */
   uint64_t sample_random; /* the state of the thread's random numbers */
   uint64_t base_ticks;    /* the chunk's times count from here */
@@ -63,7 +63,7 @@ typedef struct
   uint32_t depth;
   uint32_t nodes[RECORD_DEPTH_MAX];
   uint64_t pcs[RECORD_DEPTH_MAX];
-  /* by a hash: most steps are found here, not in the shared tree */
+  /* a cache of the shared tree's steps, in which most are found */
   RecordStep steps[RECORD_STEPS];
 } RecordThread;
 
