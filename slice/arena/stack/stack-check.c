@@ -63,7 +63,9 @@ head_guard (const char *object, const ObjectHead *head, uint64_t kind)
 void
 sli_stack_check_note (SliceStack *stack, char *object, size_t size)
 {
-  ObjectHead head = { stack->top, size, ++stack->serial, 0 };
+  ObjectHead head = { .below = stack->top,
+                      .size = size,
+                      .serial = ++stack->serial };
 
   head.guard = head_guard (object, &head, GUARD_LIVE);
   head_write (stack, object, head);
@@ -106,7 +108,7 @@ static _Noreturn void
 report_checked (const SliceStack *stack, const char *object)
 {
   ObjectHead head = head_read (stack, object);
-  ObjectHead top = { 0 };
+  ObjectHead top = { .below = NULL };
 
   if (stack->top != NULL)
     top = head_read (stack, stack->top);

@@ -30,11 +30,21 @@ typedef struct
 SLICE_STATIC_ASSERT (sizeof (BlockHead) % 16 == 0,
                      "first objects need no padding");
 
-/* Before each object of a checked stack. */
+/* Before each object of a checked stack.  It is aligned as the object is, which
+ * may be to 8 bytes only, so the type asks for no more.  It has the same size
+ * where pointers have 32 bits. */
 typedef struct
 {
-  _Alignas (16) char *below; /* the object below, NULL at the bottom */
-  size_t size;
+  union
+  {
+    char *below;         /* the object below, NULL at the bottom */
+    uint64_t below_bits;
+  };
+  union
+  {
+    size_t size;
+    uint64_t size_bits;
+  };
   uint64_t serial; /* counts allocations */
   uint64_t guard;  /* differs for live, released and damaged */
 } ObjectHead;
