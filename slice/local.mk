@@ -2,8 +2,8 @@
 #
 # Each layer is a folder and a convenience library.  The library holds its own
 # layer and, through LIBADD, the one beneath it.  A unit test links the library
-# of its layer alone, so a call upwards is a link error.  Layers 8 and 9 have
-# fragments of their own.
+# of its layer alone, so a call upwards is a link error.  Layers 8 (but for
+# observe) and 9 have fragments of their own.
 #
 # SPDX-License-Identifier: MIT
 

@@ -4,9 +4,13 @@
  * 399.  slice-errors(7) explains them.  A number is never used again for
  * something else.
  *
- * Where a bad free is recognised: 101 in magazine.c; 102 to 106 and 112 in
+ * Where misuse is recognised: 101 in magazine.c; 102 to 106 and 112 in
  * chunk_error() (slab/chunk.h) and slab-free.c, for the modes in
- * checking-report.c; 107 in alloc/aligned.c; 108 and 109 in block-registry.c.
+ * checking-report.c; 107 in alloc/aligned.c; 108 and 109 in block-registry.c;
+ * 110 in alloc/dispatch.c and checking-mallocs.c; 111 in alloc/chain.c; 113 in
+ * checking-contents.h, checking-mallocs.c, checking-exit.c and heap/guard.c;
+ * 114 and 115 in checking-report.c; 116 in record.c and alloc/dispatch.c; 200
+ * to 203 in context/node.c.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,7 +4,7 @@
  * Design: chapters 4 and 11.
  * Sources: Bonwick 1994, section 4 (colouring); the spacing by measurement of
  * compilers' sizes (8-byte steps: no internal waste for 24- to 200-byte
- * records, design chapter 11).
+ * records).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -188,8 +188,9 @@ sli_depot_flush_fragmented (Magazine *magazine)
   sli_depot_flush (magazine);
 }
 
-/* A hash of 64 values counts the stretches, so at most 64.  A magazine whose
- * chunks fill 15 or more stretches never counts as fragmented. */
+/* The stretches are counted by a hash with 64 values, so the count is at most
+ * 64.  A magazine whose chunks fill 15 or more stretches never counts as
+ * fragmented. */
 COMMON_TEXT bool
 sli_depot_is_fragmented (const Magazine *magazine)
 {

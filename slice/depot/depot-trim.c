@@ -158,7 +158,8 @@ flush_old (unsigned n_max)
   return n;
 }
 
-/* Returns true if upkeep is due, but to one thread only. */
+/* Returns true if upkeep is due, to one of the threads that ask at the same
+ * time. */
 static bool
 upkeep_is_due (void)
 {

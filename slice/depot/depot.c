@@ -72,8 +72,8 @@ sli_depot_has (unsigned class_index)
 /* --- pop ----------------------------------------------------------------- */
 
 /* Pops from one stack: the latest magazine if the stack is the caller's own,
- * else the oldest.  Keeps *empty if the stack has few enough; else it stays
- * the caller's. */
+ * else the oldest.  If it pops one, the stack takes *empty, unless it has
+ * enough; else *empty stays the caller's. */
 COMMON_TEXT static Magazine *
 stack_exchange (DepotStack *stack, bool is_own, Magazine **empty,
                 bool *contended)

@@ -104,7 +104,7 @@ stack_lock (DepotStack *stack)
 
 /* With the lock held: */
 
-/* Counts a stack, or no longer, as one with more than its share of the
+/* Counts a stack, or stops counting it, as one with more than its share of the
  * limit. */
 void sli_stack_set_large (DepotStack *stack, unsigned class_index,
                           bool is_large);

@@ -4,7 +4,7 @@
  * Design: chapter 6.
  * Sources: Bonwick & Adams 2001, section 3.4 (growth by contention); growth by
  * misses, by measurement: on few cores threads rarely wait for locks (design
- * chapter 11).
+ * chapter 6).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,8 +31,8 @@ enum
    * less often with larger ones.  This is 8,000 exchanges a second.  At 20 ns
    * each, 50 classes take a hundredth of the time. */
   SWAPS_MSEC = 128,
-  /* The limit for magazines of remote frees: their chunks go to the slabs, and
-   * those that stay share lines. */
+  /* Trips with remote chunks make magazines grow to this size at most: the
+   * chunks go to the slabs, and those that stay share lines. */
   SIZE_REMOTE_MAX = 1,
   /* The most magazines that are consolidated between two ticks, and in one
    * call. */
@@ -86,7 +86,7 @@ class_may_be (const ThreadRecord *record, unsigned class_index, unsigned size)
 }
 
 /* If the thread's share is used up, all its classes start again with the
- * smallest size: these fit together (design chapter 11). */
+ * smallest size: these fit together. */
 COMMON_TEXT void
 sli_adapt_account (ThreadRecord *record, unsigned class_index)
 {

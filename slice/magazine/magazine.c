@@ -29,7 +29,7 @@ enum
 {
   /* A tick is part of a working set (adapt.h), but at least this long. */
   TICK_MSEC_MIN = 250,
-  /* Each eighth trip reads the clock and trims old magazines. */
+  /* At least each eighth trip reads the clock and trims old magazines. */
   TRIPS_PER_CHECK = 8
 };
 

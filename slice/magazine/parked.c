@@ -82,8 +82,8 @@ parked_count (unsigned shard)
   return n;
 }
 
-/* Returns false if the record must be ended.  Only the inline modes park: the
- * others keep chunks in a quarantine, or look at each call. */
+/* Returns false if the record must be ended.  Only modes with inline code park
+ * records: the others keep chunks in a quarantine, or look at each call. */
 COMMON_TEXT static bool
 record_park (ThreadRecord *record)
 {
@@ -193,7 +193,7 @@ sli_record_give_up (ThreadRecord *record)
   sli_record_end (record, FLUSH_TO_DEPOT);
 }
 
-/* The record is set as the thread's no longer. */
+/* The thread no longer points to the record. */
 COMMON_TEXT void
 sli_record_retire (ThreadRecord *record)
 {

@@ -39,7 +39,8 @@ sli_quarantine_flush (ClassCache *cache, unsigned class_index)
   if (cache->quarantine == NULL)
     return;
   assert_here (cache->quarantine_next < n);
-  /* It is filled from the start, and most short threads fill a small part. */
+  /* The ring is filled from the start, and most short threads fill only a
+   * small part of it. */
   if (cache->quarantine[cache->quarantine_next] == NULL)
     n = cache->quarantine_next;
   sli_slab_free (class_index, n, cache->quarantine,

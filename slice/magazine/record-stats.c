@@ -22,9 +22,9 @@
 
 /* --- counting ------------------------------------------------------------ */
 
-/* The number of rounds of a magazine, limited to the most of its class.  If
- * the owner is at work, the magazine may be reused, and n_rounds_max any
- * number. */
+/* The number of rounds of a magazine, limited to the most of its class.  If the
+ * owner is at work, the magazine's memory may have another use by now, and
+ * n_rounds_max may be any number. */
 static ALWAYS_INLINE size_t
 rounds_believable (const Magazine *magazine, unsigned class_index)
 {

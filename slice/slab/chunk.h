@@ -1,7 +1,8 @@
 /* chunk.h - the header of a slab, and how an address leads to a chunk
  *
- * Layer: slab.  Private to slab*.c, except for the checking modes, which look
- * up every chunk inline, and contexts' tests of roots.  Design: chapter 4.
+ * Layer: slab.  Also used by the checking modes, alloc, the heap and contexts,
+ * which look up chunks inline (tests/source/check-layers.sh lists them).
+ * Design: chapter 4.
  *
  * SPDX-License-Identifier: MIT
  */

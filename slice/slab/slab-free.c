@@ -4,11 +4,11 @@
  *
  * A chunk is freed without a lock, unless its bitmap word has no bit set or
  * gets its last one (S5).  It takes one compare-and-swap, which also finds a
- * double free, or one store while the process has a single thread.  In these
- * two cases the thread locks the class, because the slab may have to be linked
- * (it was full) or freed (it is empty).  Once a thread has set its bits
- * without the lock, another may free the slab.  So the first does not touch
- * the header again.
+ * double free, or one store while the process has a single thread.  If the word
+ * has no bit set or gets its last, the thread locks the class, because the slab
+ * may have to be linked (it was full) or freed (it is empty).  Once a thread
+ * has set its bits without the lock, another may free the slab.  So the first
+ * does not touch the header again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -299,8 +299,8 @@ may_share_word (const void *chunk, const void *other, unsigned class_index)
 }
 
 /* The bits of chunks[*next - 1], which `ref' describes, and of the next chunks
- * of the array, as long as they are in the same word.  Moves *next behind
- * those chunks.  Stops before a chunk that has been there already. */
+ * of the array, as long as they are in the same word.  Moves *next behind those
+ * chunks.  Stops before a chunk whose bit is in the result already. */
 static inline uint64_t
 word_bits (const ChunkRef *ref, unsigned n, void *const *chunks,
            unsigned *next)

@@ -4,7 +4,7 @@
  * slab-free.c frees chunks, slab-stats.c counts and validates; slab-class.h
  * has what the three share.
  * Sources: Bonwick 1994, section 4 (slabs, colouring); Bonwick & Adams 2001,
- * section 2; the bitmaps outside the slab, by measurement (design chapter 11).
+ * section 2; the bitmaps outside the slab, by measurement (design chapter 4).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -288,8 +288,8 @@ class_claimed (SlabClass *class, unsigned shard)
   return of_thread;
 }
 
-/* A slab that another shard has claimed, if to share it costs less than one
- * more slab: the other shard has not allocated from it since the last such
+/* A slab that another shard has claimed, if sharing it costs less than making
+ * one more slab: the other shard has not allocated from it since the last such
  * search, or the class's chunks share no cache lines.  Else NULL. */
 static Slab *
 class_take_over (SlabClass *class)
@@ -460,7 +460,7 @@ sli_slab_alloc (unsigned class_index, unsigned n, void **end)
   n_done = class_alloc (class, n, end);
   sli_unlock (&class->lock);
   /* A quarter of n is enough: fewer chunks are better than one more slab while
-   * others have free ones. */
+   * slabs that other shards have claimed have free ones. */
   while (n_done < (n + 3) / 4
          && (slab = class_grow (class, class_index)) != NULL)
     {

@@ -252,7 +252,8 @@ sli_spool_open (const char *directory)
   return true;
 }
 
-/* In a forked child: unmaps the parent's spool without writing to it. */
+/* In a forked child: unmaps the parent's spool without writing to it, and opens
+ * one of its own. */
 bool
 sli_spool_reopen_in_child (void)
 {
