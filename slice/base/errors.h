@@ -8,9 +8,13 @@
  * chunk_error() (slab/chunk.h) and slab-free.c, for the modes in
  * checking-report.c; 107 in alloc/aligned.c; 108 and 109 in block-registry.c;
  * 110 in alloc/dispatch.c and checking-mallocs.c; 111 in alloc/chain.c; 113 in
- * checking-contents.h, checking-mallocs.c, checking-exit.c and heap/guard.c;
- * 114 and 115 in checking-report.c; 116 in record.c and alloc/dispatch.c; 200
- * to 203 in context/node.c.
+ * checking-report.c, checking-contents.h, checking-mallocs.c, checking-exit.c
+ * and heap/guard.c; 114 in checking-report.c; 115 in checking-contents.h,
+ * checking-retired.c and checking-exit.c; 116 in record.c and
+ * alloc/dispatch.c; 200 to 203 in context/node.c.  Further, 102 in
+ * alloc/batch.c; 103 in alloc/dispatch.c, alloc/aligned.c and
+ * checking-mallocs.c; 108 in checking-report.c; the heap's 102 to 105, 108 and
+ * 112 in heap.c, medium.c and runs.c.
  *
  * SPDX-License-Identifier: MIT
  */

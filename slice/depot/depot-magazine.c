@@ -28,8 +28,8 @@ enum
    * half as many, one of ten magazines of a freed tree seems ordered. */
   SHUFFLED_SAMPLES = 32,
   /* At least so many pairs are near each other: at most so many chunks apart.
-   * If they had to be nearer, more magazines of trees would seem ordered, the
-   * more trees there have been. */
+   * If they had to be nearer, each tree would leave more magazines that seem
+   * ordered. */
   SHUFFLED_NEAR = 22,
   SHUFFLED_NEAR_CHUNKS = 32,
   /* Of the near pairs at least so many are no neighbours.  (And some ascend
