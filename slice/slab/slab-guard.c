@@ -154,6 +154,14 @@ guards_keep (Guard *first, Guard *last)
     continue;
 }
 
+/* The record may be the first of another run.  A run without slabs has zeros
+ * where a slab's class would be. */
+static void
+guard_forget (Guard *guard)
+{
+  memset (guard, 0, sizeof *guard);
+}
+
 bool
 sli_slab_guard_end (char *run, const SizeClass *sizeclass,
                     uint64_t since_msec)
@@ -162,7 +170,10 @@ sli_slab_guard_end (char *run, const SizeClass *sizeclass,
 
   assert_here (guard->n_granules == sizeclass->n_granules);
   if (guard_remove (guard))
-    return true;
+    {
+      guard_forget (guard);
+      return true;
+    }
   guard->since_msec = since_msec;
   guards_keep (guard, guard);
   return false;
@@ -178,12 +189,13 @@ guards_retry (void)
   while (guard != NULL && guard_remove (guard))
     {
       char *granule = sli_page_run_of_record (guard);
-      size_t bytes = guard->n_granules * sli_page_granule_bytes ();
-      Guard *next = guard->next;
+      Guard ended = *guard;
 
-      sli_page_free_run (granule - bytes, guard->n_granules + 1,
-                         guard->since_msec);
-      guard = next;
+      guard_forget (guard);
+      sli_page_free_run (granule
+                             - ended.n_granules * sli_page_granule_bytes (),
+                         ended.n_granules + 1, ended.since_msec);
+      guard = ended.next;
     }
   if (guard == NULL)
     return;

@@ -881,6 +881,37 @@ use_many_slabs (bool is_refused, bool is_kept)
   refuses_protection = false;
 }
 
+/* A guard uses the record of its granule, with which another run may begin
+ * later.  If that run has no slab, its record must not seem to be one's. */
+static void
+test_guards_leave_zeros (void)
+{
+  static const char zeros[RUN_RECORD_BYTES];
+  unsigned class_index = SLICE_CLASS_V1 (2048);
+  void *chunks[N_GUARDED];
+  const char *record = NULL;
+  int n = 0;
+
+  test_options ("hardened");
+  begin ();
+  while (n < N_GUARDED && record == NULL)
+    {
+      void *slab;
+
+      chunks[n] = take_one (class_index);
+      g_assert_nonnull (region_run_of (chunks[n++], &slab));
+      if (((const Slab *) slab)->is_guarded)
+        record = (const char *) slab
+                 + sli_sizeclasses[class_index].n_granules * RUN_RECORD_BYTES;
+    }
+  if (record == NULL) /* where a sanitizer reads all memory */
+    return;
+  for (int i = 0; i < n; i++)
+    give_one (class_index, chunks[i]);
+  g_assert_cmpint (n_unprotected, ==, n_protected);
+  g_assert_cmpmem (record, sizeof zeros, zeros, sizeof zeros);
+}
+
 /* A guard that the system refuses is counted until its slab is freed: then
  * there are others. */
 static void
@@ -1060,6 +1091,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/slab/death/no-slab", death_no_slab);
   test_add_fresh ("/slice/slab/last-allocator", test_last_allocator);
   test_add_fresh ("/slice/slab/no-memory", test_no_memory);
+  test_add_fresh ("/slice/slab/guards-leave-zeros", test_guards_leave_zeros);
   test_add_fresh ("/slice/slab/guards-refused", test_guards_refused);
   test_add_fresh ("/slice/slab/guards-kept", test_guards_kept);
   test_add_fresh ("/slice/slab/guards-at-limit", test_guards_at_limit);
