@@ -783,19 +783,19 @@ test_misuse_wild (void)
 static void
 alloc_huge (void)
 {
-  g_slice_alloc (G_MAXSIZE / 4);
+  g_slice_alloc (G_MAXSIZE / 4 * 3);
 }
 
 static void
 alloc0_huge (void)
 {
-  g_slice_alloc0 (G_MAXSIZE / 4);
+  g_slice_alloc0 (G_MAXSIZE / 4 * 3);
 }
 
 static void
 copy_huge (void)
 {
-  g_slice_copy (G_MAXSIZE / 4, "");
+  g_slice_copy (G_MAXSIZE / 4 * 3, "");
 }
 
 /* The message names the program's call, in each mode. */
