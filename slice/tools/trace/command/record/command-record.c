@@ -382,6 +382,25 @@ record_run (char **argv, const RecordOptions *options)
   return exit_code (status, &totals);
 }
 
+/* Ends the command if some options exclude each other. */
+static void
+options_check (const RecordOptions *options, bool timed, uint32_t seed)
+{
+  bool samples = options->sample_bytes > 0;
+
+  if (samples && timed)
+    sli_tool_exit (TOOL_USAGE_RUN, "--sample and --timed: calls that are not "
+                                   "recorded are not measured");
+  if (samples && options->plain)
+    sli_tool_exit (TOOL_USAGE_RUN, "--sample and --plain: no call is "
+                                   "measured");
+  if (options->plain && !timed)
+    sli_tool_exit (TOOL_USAGE_RUN, "--plain is of --timed: no call is "
+                                   "measured");
+  if (seed > 0 && !samples)
+    sli_tool_exit (TOOL_USAGE_RUN, "--seed is of --sample");
+}
+
 int
 sli_command_record (int argc, char **argv)
 {
@@ -422,17 +441,7 @@ sli_command_record (int argc, char **argv)
           .options = options,
           .runs = true };
   sli_command_line (&line, &argc, &argv);
-  if (record.sample_bytes > 0 && timed)
-    sli_tool_exit (TOOL_USAGE_RUN, "--sample and --timed: calls that are not "
-                                   "recorded are not measured");
-  if (record.sample_bytes > 0 && record.plain)
-    sli_tool_exit (TOOL_USAGE_RUN, "--sample and --plain: no call is "
-                                   "measured");
-  if (record.plain && !timed)
-    sli_tool_exit (TOOL_USAGE_RUN, "--plain is of --timed: no call is "
-                                   "measured");
-  if (seed > 0 && record.sample_bytes == 0)
-    sli_tool_exit (TOOL_USAGE_RUN, "--seed is of --sample");
+  options_check (&record, timed, seed);
   if (depth > 0 || free_depth > 0)
     unwinder_check (check);
   record.recorder_options
