@@ -191,6 +191,34 @@ equal "no such site" "$? $(cat "$work/err")" \
   "$work/tried threads" > "$work/out" 2> "$work/err"
 equal "threads" "$? $(cat "$work/err")" \
   "3 slice-trace: no such site whose blocks one thread has, and that would suit an arena"
+# last allocated, first freed: no arena of this class can be tried
+cat > "$work/last.c" << 'END'
+#include <stdlib.h>
+int main (void)
+{
+  static void *blocks[4000];
+  unsigned random = 1;
+  int n = 0;
+  for (int i = 0; i < 200000; i++)
+    {
+      random = random * 1103515245u + 12345u;
+      if ((random >> 16) % 2 && n < 4000)
+        blocks[n++] = malloc (16 + (random >> 20) % 48);
+      else if (n > 0)
+        free (blocks[--n]);
+    }
+  while (n > 0)
+    free (blocks[--n]);
+  return 0;
+}
+END
+$CC -O1 -g -o "$work/last" "$work/last.c"
+record "$work/last.trace" "$work/last"
+"$trace" predict -n 5 --site main "$work/last.trace" "$work/last" \
+  > "$work/out" 2> "$work/err"
+equal "a stack: which classes have an arena" "$? $(cat "$work/err")" \
+  "3 slice-trace: main: its class (Stack) has no arena that can be tried, \
+only immortal, linear, linear-fair and pool have: choose one (--as)"
 predict --as tree
 equal "no such arena" "$? $(cat "$work/err")" \
   '2 slice-trace: --as: "linear", "pool" or "slice"'

@@ -125,8 +125,10 @@ sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
   if (arena == NULL)
     arena = arena_of (first->verdict.class);
   if (arena == NULL)
-    sli_tool_exit (TOOL_NO_EVENTS, "%s: its class (%s) has no arena that can "
-                                   "be tried: choose one (--as)",
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "%s: its class (%s) has no arena that can be tried, only "
+                   "immortal, linear, linear-fair and pool have: choose one "
+                   "(--as)",
                    sum.name, sum.class);
   if (strcmp (arena, "linear") == 0)
     snprintf (sum.arena, sizeof sum.arena, "linear");

@@ -214,7 +214,8 @@ sli_command_predict (int argc, char **argv)
                   "All sites with this in their names (^beginning, end$), in "
                   "one arena; may be repeated"),
           OPTION (TEXT, "as", 0, &predict.arena, "linear|pool|slice",
-                  "The arena, if not the one of its class"),
+                  "The arena; by default linear for the classes immortal, "
+                  "linear and linear-fair, pool for pool; others need this"),
           { 0 } };
   const CommandLine line
       = { .words = "TRACE COMMAND",
