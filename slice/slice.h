@@ -233,6 +233,10 @@ SLICE_INLINE void *slice_alloc (size_t size) SLICE_ATTR_MALLOC
  *
  * @param size  bytes; 0 gives NULL
  * @return      the block, or NULL with errno ENOMEM
+ *
+ * Cost: as slice_alloc().  A call that finds no memory trims, as
+ *   slice_trim (0) does, and asks the system again: dozens of system calls
+ *   each time, and locks that all threads share.
  */
 SLICE_INLINE void *slice_try_alloc (size_t size) SLICE_ATTR_MALLOC
     SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
