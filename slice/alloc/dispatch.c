@@ -1,7 +1,9 @@
 /* dispatch.c - serves a block by magazines, a checking mode, slabs or malloc
  *
  * Layer: alloc.  Below: magazine; slab where magazines are bypassed; the
- * system's malloc for large blocks.
+ * system's malloc for large blocks.  The mode and the size given decide which
+ * of them frees a block.  Where no size is given, or GLib may own the block,
+ * its address decides: free_slow() in heap/heap.c; dropin/gslice/foreign.c.
  * Locks: begin_lock, for the first call (rank 70).  Design: chapters 2, 6 and
  * 9.
  *

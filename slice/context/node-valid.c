@@ -1,9 +1,9 @@
 /* node-valid.c - the invariants of nodes between any two calls
  *
  * Layer: context.  For assert_slow(), which a build with --enable-debug=full
- * runs at each change of a tree.  sli_context_check() examines a pointer of
- * the program's; these functions tell whether the library's code has left a
- * tree valid.  No locks.
+ * runs at each change of a tree.  sli_context_check() (node.c) examines a
+ * pointer of the program's, and finds a freed node; these functions tell
+ * whether the library's code has left a tree valid.  No locks.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT

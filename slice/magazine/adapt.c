@@ -1,6 +1,9 @@
 /* adapt.c - magazines grow and shrink with their use
  *
  * Layer: magazine.  Below: depot.  No locks: the record has been entered.
+ * Two limits lie elsewhere: the rounds of each size, and the largest size of a
+ * class, in depot-magazine.c; the bytes of all magazines of a thread in
+ * sli_record_bytes_max() (record.c).
  * Design: chapter 6.
  * Sources: Bonwick & Adams 2001, section 3.4 (growth by contention); growth by
  * misses, by measurement: on few cores threads rarely wait for locks (design
