@@ -935,6 +935,62 @@ test_optional_runs (void)
   g_assert_nonnull (sli_page_alloc_optional_run (1, &record, &is_zero));
 }
 
+/* Takes runs until the source is asked, which `asked' counts; returns the last
+ * result. */
+static void *
+take_until (const int *asked, GPtrArray *runs)
+{
+  int n = *asked;
+  void *record, *run;
+  bool is_zero;
+
+  do
+    {
+      run = sli_page_alloc_optional_run (1, &record, &is_zero);
+      if (run != NULL)
+        g_ptr_array_add (runs, run);
+    }
+  while (run != NULL && *asked == n);
+  return run;
+}
+
+/* A caller that can do without asks again as soon as there was an extent, or
+ * one was unmapped, whatever the clock says. */
+static void
+test_optional_again (void)
+{
+  GPtrArray *runs = g_ptr_array_new ();
+  void *record, *run;
+  bool is_zero;
+  int n_failed;
+
+  test_pages_init (&pages);
+  begin ();
+  sli_os_pretend_clock_msec (1000);
+  pages.n_until_failure = 2;
+  while ((run = sli_page_alloc_run (1, &record, &is_zero)) != NULL)
+    g_ptr_array_add (runs, run);
+  g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
+  pages.n_until_failure = -1;
+  g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
+  g_ptr_array_add (runs, sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_nonnull (take_until (&pages.n_maps, runs));
+
+  pages.n_until_failure = 0;
+  while ((run = sli_page_alloc_run (1, &record, &is_zero)) != NULL)
+    g_ptr_array_add (runs, run);
+  n_failed = pages.n_failed;
+  g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
+  g_assert_cmpint (pages.n_failed, ==, n_failed);
+  for (guint i = 0; i < runs->len; i++)
+    sli_page_free_run (runs->pdata[i], 1, 1000);
+  g_ptr_array_set_size (runs, 0);
+  g_assert_cmpuint (sli_page_trim (0, UINT_MAX), >, 0);
+  g_assert_null (take_until (&pages.n_failed, runs));
+  g_assert_cmpint (pages.n_failed, >, n_failed);
+  g_ptr_array_free (runs, TRUE);
+}
+
 static size_t largest_piece;
 static void *(*pages_map) (const SliceSource *, size_t, size_t);
 
@@ -1593,6 +1649,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);
   test_add_fresh ("/slice/page/optional-runs", test_optional_runs);
+  test_add_fresh ("/slice/page/optional-again", test_optional_again);
   test_add_fresh ("/slice/page/source-fails-at-once",
                   test_source_fails_at_once);
   test_add ("/slice/page/source-of-small-pieces",
