@@ -407,16 +407,24 @@ test_no_memory (void)
   check_valid ();
 }
 
-/* Not even a record: straight to the slabs, and a record later on. */
+/* Not even a record: straight to the slabs, and a record later on.  The source
+ * is asked for a record and for a slab, and then, a moment later, for a slab
+ * alone. */
 static void
 test_no_memory_at_all (void)
 {
+  int n_failed;
+
   test_pages_init (&pages);
   pages.n_until_failure = 0;
   slice_set_source (&pages.source);
   begin ();
+  sli_os_pretend_clock_msec (1000);
   g_assert_null (sli_magazine_alloc (CLASS));
   g_assert_null (sli_record_peek ());
+  n_failed = pages.n_failed;
+  g_assert_null (sli_magazine_alloc (CLASS));
+  g_assert_cmpint (pages.n_failed, ==, n_failed + n_failed / 2);
   pages.n_until_failure = -1;
   wave (CLASS, 100);
   g_assert_nonnull (sli_record_peek ());
