@@ -1022,7 +1022,7 @@ require_address (int number, const char *message, void *data)
 /* The row of objects that is freed lies in several words of the bits, and the
  * bit that is set already is not in the first: the message names its object. */
 static void
-free_row_twice (void)
+free_row_twice (size_t first_bytes)
 {
   enum
   {
@@ -1030,7 +1030,9 @@ free_row_twice (void)
     TWICE = 500
   };
   static void *objects[N];
-  SlicePool *pool = slice_pool_new_plain (24);
+  SlicePoolOptions options
+      = { .object_bytes = 24, .arena = { .first_bytes = first_bytes } };
+  SlicePool *pool = slice_pool_new (&options);
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   qsort (objects, N, sizeof *objects, by_address);
@@ -1138,7 +1140,9 @@ MISUSE_CALL (twice_small, 320, "is free already", free_twice (8, 0, 0))
 MISUSE_CALL (twice_later, 320, "is free already",
              free_twice (24, SLICE_ARENA_CHECKED, 64))
 MISUSE_CALL (twice_moved, 320, "is free already", free_many_twice ())
-MISUSE_CALL (twice_row, 320, "is free already", free_row_twice ())
+MISUSE_CALL (twice_row, 320, "is free already", free_row_twice (0))
+/* All in one block, so the bit is between the first word and the last. */
+MISUSE_CALL (twice_long_row, 320, "is free already", free_row_twice (65536))
 MISUSE_CALL (twice_in_turn, 320, "is free already", free_in_turn ())
 MISUSE_CALL (twice_downwards, 320, "is free already", free_down_twice ())
 MISUSE_CALL (behind_block, 321, "is not of this pool", free_behind_block ())
@@ -1244,6 +1248,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/rows", test_rows);
   g_test_add_func ("/slice/pool/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/pool/misuse/twice-row", test_misuse_twice_row);
+  g_test_add_func ("/slice/pool/misuse/twice-long-row",
+                   test_misuse_twice_long_row);
   g_test_add_func ("/slice/pool/misuse/twice-in-turn",
                    test_misuse_twice_in_turn);
   g_test_add_func ("/slice/pool/misuse/twice-downwards",
