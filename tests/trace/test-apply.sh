@@ -135,6 +135,17 @@ for what in threads fork realloc; do
 done
 equal "fork: every child ended well" "$(follow fork "$work/applied" fork)" \
   "fork 40"
+# realloc (NULL, n) is malloc; a realloc of a block is not served, and moves
+# 2000 of the nodes in each round
+apply_options=
+advise grown "$work/applied" grown
+apply_options=--all
+equal "grown: the sites" "$(sed -n 's/^site linear pin [0-9]* blocks //p' \
+  "$work/grown.advice" | LC_ALL=C sort | tr '\n' ' ')" \
+  "1000 row_new 60000 xresize "
+same grown "$work/applied" grown
+equal "grown: all blocks" "$(total)" \
+  "2 sites advised, 2 found, 61000 blocks served, 0 switched off"
 advise plugin "$work/applied" plugin "$work/plugin.so"
 same plugin "$work/applied" plugin "$work/plugin.so"
 expect_found "plugin: its blocks are served each time" \

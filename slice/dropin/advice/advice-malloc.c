@@ -25,10 +25,7 @@
 void *
 malloc (size_t size)
 {
-  if (LIKELY (!ADVICE_MAY_HAVE ()))
-    return LOAD (&sli_next.malloc) (size);
-  return sli_advice_malloc (__builtin_return_address (0),
-                            __builtin_dwarf_cfa (), size);
+  return ADVICE_MALLOC (size);
 }
 
 void *
@@ -112,8 +109,8 @@ region_realloc (void *block, size_t size)
 }
 
 /* As in glibc, size 0 frees the block. */
-void *
-realloc (void *block, size_t size)
+static inline void *
+resize (void *block, size_t size)
 {
   bool is_ours = region_has (block) || is_slice (block);
 
@@ -126,8 +123,14 @@ realloc (void *block, size_t size)
     return region_realloc (block, size);
   if (is_slice (block))
     return slice_heap_realloc (block, size);
-  return block == NULL ? LOAD (&sli_next.malloc) (size)
-                       : LOAD (&sli_next.realloc) (block, size);
+  return LOAD (&sli_next.realloc) (block, size);
+}
+
+/* Without a block these are malloc, for the site that they are called from. */
+void *
+realloc (void *block, size_t size)
+{
+  return block == NULL ? ADVICE_MALLOC (size) : resize (block, size);
 }
 
 void *
@@ -135,7 +138,9 @@ reallocarray (void *block, size_t n, size_t size)
 {
   size_t bytes;
 
-  return product_fits (n, size, &bytes) ? realloc (block, bytes) : NULL;
+  if (UNLIKELY (!product_fits (n, size, &bytes)))
+    return NULL;
+  return block == NULL ? ADVICE_MALLOC (bytes) : resize (block, bytes);
 }
 
 /* --- dlclose ------------------------------------------------------------- */

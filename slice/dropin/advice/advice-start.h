@@ -36,4 +36,11 @@ void *sli_advice_malloc (const void *pc, const char *frame, size_t size);
   sli_advice_alloc (__builtin_return_address (0), __builtin_dwarf_cfa (),     \
                     (size))
 
+/* Serves a call of malloc, or of a function that does the same. */
+#define ADVICE_MALLOC(size)                                                   \
+  (LIKELY (!ADVICE_MAY_HAVE ())                                               \
+       ? LOAD (&sli_next.malloc) (size)                                       \
+       : sli_advice_malloc (__builtin_return_address (0),                     \
+                            __builtin_dwarf_cfa (), (size)))
+
 #endif

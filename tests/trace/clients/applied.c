@@ -9,6 +9,7 @@
  *                             allocate, and after their ends
  *   applied fork              a child frees and allocates, beside threads
  *   applied realloc           blocks that grow, shrink, and move
+ *   applied grown             blocks that begin as realloc (NULL, n)
  *   applied plugin FILE       a site in a module that comes and goes
  *   applied huge N            a list of N nodes: are there huge pages?
  *   applied pairs N           calls of a site without advice
@@ -188,6 +189,70 @@ run_realloc (void)
       free (above);
     }
   puts ("realloc");
+}
+
+/* One function for everything, as interpreters have it. */
+APART static void *
+xresize (void *block, size_t size)
+{
+  if (size == 0)
+    {
+      free (block);
+      return NULL;
+    }
+  block = realloc (block, size);
+  if (block == NULL)
+    fail ("no memory");
+  return block;
+}
+
+APART static unsigned *
+row_new (unsigned n)
+{
+  unsigned *row = reallocarray (NULL, n, sizeof *row);
+  if (row == NULL)
+    fail ("no memory");
+  for (unsigned i = 0; i < n; i++)
+    row[i] = i;
+  return row;
+}
+
+APART static Node *
+grown_new (Node *next, unsigned number)
+{
+  Node *node = xresize (NULL, sizeof *node);
+  *node = (Node){ next, number, number * 7 };
+  return node;
+}
+
+/* A third of the nodes gets larger. */
+static void
+run_grown (void)
+{
+  unsigned sum = 0;
+  for (int round = 0; round < 10; round++)
+    {
+      Node *list = NULL;
+      unsigned *rows[100];
+      for (unsigned i = 0; i < 6000; i++)
+        {
+          list = grown_new (list, i);
+          if (i % 3 == 0)
+            list = xresize (list, 100);
+        }
+      sum += list_end (list);
+      for (unsigned i = 0; i < 100; i++)
+        rows[i] = row_new (20 + i % 2);
+      for (unsigned i = 0; i < 100; i++)
+        {
+          rows[i] = reallocarray (rows[i], 40, sizeof *rows[i]);
+          sum += rows[i][19];
+          free (rows[i]);
+        }
+    }
+  if (reallocarray (NULL, SIZE_MAX / 2, 4) != NULL)
+    fail ("reallocarray");
+  printf ("grown %u\n", sum);
 }
 
 /* --- threads ------------------------------------------------------------- */
@@ -467,6 +532,8 @@ main (int argc, char **argv)
     run_fork ();
   else if (strcmp (what, "realloc") == 0)
     run_realloc ();
+  else if (strcmp (what, "grown") == 0)
+    run_grown ();
   else if (strcmp (what, "plugin") == 0)
     run_plugin (how);
   else if (strcmp (what, "pairs") == 0)

@@ -36,14 +36,29 @@ typedef struct
   uint32_t n_blocks, blocks_capacity;
   uint32_t *unused, n_unused, unused_capacity;
   Table by_address; /* a block's number plus 1 */
+  Table resizing;   /* threads whose realloc has freed the old block */
 } Replay;
 
+/* A realloc is served if it has no old block, that is, if it is malloc. */
 static bool
-is_served (const TraceEvent *event)
+is_served (Replay *replay, const TraceEvent *event)
 {
-  return (event->op == TRACE_OP_MALLOC || event->op == TRACE_OP_CALLOC
-          || event->op == TRACE_OP_NEW || event->op == TRACE_OP_NEW_ARRAY)
-         && event->size <= APPLY_BLOCK_BYTES_MAX;
+  bool resizes = sli_table_remove (&replay->resizing, event->thread) != 0;
+  if (event->size > APPLY_BLOCK_BYTES_MAX)
+    return false;
+  switch (event->op)
+    {
+    case TRACE_OP_MALLOC:
+    case TRACE_OP_CALLOC:
+    case TRACE_OP_NEW:
+    case TRACE_OP_NEW_ARRAY:
+      return true;
+    case TRACE_OP_REALLOC:
+    case TRACE_OP_REALLOCARRAY:
+      return !resizes;
+    default:
+      return false;
+    }
 }
 
 static void
@@ -134,7 +149,7 @@ static void
 event_alloc (Replay *replay, const TraceEvent *event)
 {
   uint32_t result = replay->profile->final_map[event->node];
-  if (!is_served (event) || result == SITE_NONE)
+  if (!is_served (replay, event) || result == SITE_NONE)
     return;
   ApplySite *site = &replay->sites[result];
   uint32_t bytes = ((uint32_t) event->size + 15) & ~15u;
@@ -161,6 +176,8 @@ static void
 event_free (Replay *replay, const TraceEvent *event)
 {
   uint32_t number = sli_table_remove (&replay->by_address, event->address);
+  if (event->op == TRACE_OP_REALLOC_FREE)
+    *sli_table_add (&replay->resizing, event->thread) = 1;
   if (number == 0)
     return;
   const Block *block = &replay->blocks[number - 1];
@@ -200,6 +217,7 @@ sli_apply_regions (Profile *profile, const ProfileOptions *options,
   free (replay.unused);
   sli_table_free (&replay.open);
   sli_table_free (&replay.by_address);
+  sli_table_free (&replay.resizing);
   *by_node = replay.by_node;
   return replay.sites;
 }

@@ -18,7 +18,8 @@
 #define APPLY_FRAMES_MAX 16383u
 #define APPLY_MODULES_MAX 256u
 
-/* A site on its region.  Only calls of malloc, calloc and new count. */
+/* A site on its region.  Only calls of malloc, calloc and new count, and those
+ * of realloc and reallocarray without an old block. */
 typedef struct
 {
   uint64_t n_blocks, bytes;
