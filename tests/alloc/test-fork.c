@@ -367,7 +367,7 @@ fork_nested_in_mode (const char *options)
   handlers_work = true;
   hang_after (NESTED_FORKS * CHILD_SECONDS * (test_is_slow () ? 10 : 1));
   churn_begin (threads);
-  for (unsigned i = 0; i < NESTED_FORKS; i++)
+  for (unsigned i = 0; i < test_times (NESTED_FORKS, 1); i++)
     for (Stage stage = STAGE_PREPARE; stage <= STAGE_CHILD; stage++)
       {
         fork_nested (stage, false);

@@ -18,6 +18,7 @@ enum
 {
   N_SMALL = 300,     /* each size up to this */
   STEP = 37,         /* from there on */
+  STEP_SLOW = 7,     /* under valgrind: one in seven of these */
   SIZE_LARGE = 2000, /* 16 bytes are checked behind such a node */
   SIZE_MAX_TRIED = 5000,
   N_RESIZES = 20000,
@@ -75,10 +76,10 @@ try_overrun (size_t size, size_t distance, unsigned char byte, unsigned way)
 static void
 overruns (void)
 {
-  unsigned i = 0;
+  unsigned i = 0, step = test_is_slow () ? STEP_SLOW : 1;
 
   for (size_t size = 0; size <= SIZE_MAX_TRIED;
-       size += size < N_SMALL ? 1 : STEP)
+       size += size < N_SMALL ? step : step * STEP)
     {
       try_overrun (size, 0, written[i % 3], i / 3);
       if (size >= SIZE_LARGE)
