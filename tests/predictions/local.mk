@@ -78,6 +78,7 @@ EXTRA_DIST += \
 	%D%/predicted/groups.txt \
 	%D%/predicted/html2text.txt \
 	%D%/predicted/huffman.txt \
+	%D%/predicted/hunspell.txt \
 	%D%/predicted/jansson.txt \
 	%D%/predicted/jq.txt \
 	%D%/predicted/json-c.txt \
@@ -96,6 +97,7 @@ EXTRA_DIST += \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
+	%D%/predicted/simplecpp.txt \
 	%D%/predicted/timers.txt \
 	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
@@ -116,6 +118,8 @@ EXTRA_DIST += \
 	%D%/programs/groups.c \
 	%D%/programs/html2text.sh \
 	%D%/programs/huffman.c \
+	%D%/programs/hunspell.cc \
+	%D%/programs/hunspell.sh \
 	%D%/programs/jansson.c \
 	%D%/programs/jansson.sh \
 	%D%/programs/jq.sh \
@@ -142,6 +146,8 @@ EXTRA_DIST += \
 	%D%/programs/replies.c \
 	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
+	%D%/programs/simplecpp.cc \
+	%D%/programs/simplecpp.sh \
 	%D%/programs/timers.c \
 	%D%/programs/timers.sh \
 	%D%/programs/tinyxml.cc \
