@@ -89,6 +89,7 @@ EXTRA_DIST += \
 	%D%/predicted/mandoc.txt \
 	%D%/predicted/mxml.txt \
 	%D%/predicted/nfa.txt \
+	%D%/predicted/onig.txt \
 	%D%/predicted/outline.txt \
 	%D%/predicted/particles.txt \
 	%D%/predicted/patterns.txt \
@@ -135,6 +136,8 @@ EXTRA_DIST += \
 	%D%/programs/mxml.c \
 	%D%/programs/mxml.sh \
 	%D%/programs/nfa.c \
+	%D%/programs/onig.c \
+	%D%/programs/onig.sh \
 	%D%/programs/outline.c \
 	%D%/programs/particles.c \
 	%D%/programs/patterns.c \
