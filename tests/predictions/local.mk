@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	%D%/changes/formulas.diff \
 	%D%/changes/groups.diff \
 	%D%/changes/huffman.diff \
+	%D%/changes/hunspell.diff \
 	%D%/changes/jansson.diff \
 	%D%/changes/json-c.diff \
 	%D%/changes/jsoncpp.diff \
@@ -30,6 +31,7 @@ EXTRA_DIST += \
 	%D%/changes/quadtree.diff \
 	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
+	%D%/changes/simplecpp.diff \
 	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
 	%D%/changes/xml2.diff \
@@ -45,6 +47,7 @@ EXTRA_DIST += \
 	%D%/measured/formulas.txt \
 	%D%/measured/groups.txt \
 	%D%/measured/huffman.txt \
+	%D%/measured/hunspell.txt \
 	%D%/measured/jansson.txt \
 	%D%/measured/json-c.txt \
 	%D%/measured/jsoncpp.txt \
@@ -61,6 +64,7 @@ EXTRA_DIST += \
 	%D%/measured/quadtree.txt \
 	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
+	%D%/measured/simplecpp.txt \
 	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
 	%D%/measured/xml2.txt \
