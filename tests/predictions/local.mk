@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	%D%/changes/mandoc.diff \
 	%D%/changes/mxml.diff \
 	%D%/changes/nfa.diff \
+	%D%/changes/onig.diff \
 	%D%/changes/outline.diff \
 	%D%/changes/particles.diff \
 	%D%/changes/patterns.diff \
@@ -57,6 +58,7 @@ EXTRA_DIST += \
 	%D%/measured/mandoc.txt \
 	%D%/measured/mxml.txt \
 	%D%/measured/nfa.txt \
+	%D%/measured/onig.txt \
 	%D%/measured/outline.txt \
 	%D%/measured/particles.txt \
 	%D%/measured/patterns.txt \

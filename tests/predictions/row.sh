@@ -79,7 +79,9 @@ else
 fi
 cd "$work/unpacked" || exit 1
 
-# compile OUTPUT LIBRARY...: the sources of this folder
+# compile OUTPUT LIBRARY...: the sources of this folder.  Each function begins
+# at a multiple of 64 bytes, so that the change does not move the loops of other
+# functions across lines of the cache: that cost onig a tenth of its time.
 compile ()
 {
   output=$1
@@ -87,7 +89,7 @@ compile ()
   objects=
   for file in $sources; do
     object=$work/objects/$(echo "$file" | tr / _).o
-    $compiler -g -O2 -w -I. $flags -I"$source" -I"$build" -c "$file" \
+    $compiler -g -O2 -w -falign-functions=64 -I. $flags -I"$source" -I"$build" -c "$file" \
       -o "$object" || exit 1
     objects="$objects $object"
   done
