@@ -42,6 +42,9 @@ equal "queue: a pool of what is largest" "$(sed -n 1p "$work/out")" \
 predict --site queue_item --as slice
 equal "queue: slices of what is largest" "$(sed -n 1p "$work/out")" \
   "site     queue_item: Pool; tried on: slice 24"
+predict --site queue_item --as context
+equal "queue: nodes of a context" "$(sed -n 1p "$work/out")" \
+  "site     queue_item: Pool; tried on: context"
 predict --site list_item --site queue_item --as pool
 equal "both: all their calls" "$(sed -n '2s/ frees;.*//p' "$work/out")" \
   "calls    40000 allocations, 39900"
@@ -186,11 +189,14 @@ equal "a damaged trace" "$? $(grep -c damaged "$work/err") $(sed -n \
 
 predict --site nothing_of_that_name
 equal "no such site" "$? $(cat "$work/err")" \
-  "3 slice-trace: no such site whose blocks one thread has, and that would suit an arena"
+  "3 slice-trace: no site has that name"
+predict --site "main ("
+equal "too few calls" "$? $(cat "$work/err")" \
+  "3 slice-trace: the sites of that name allocate too rarely"
 "$trace" predict -n 5 --site list_item "$work/threads.trace" \
   "$work/tried threads" > "$work/out" 2> "$work/err"
 equal "threads" "$? $(cat "$work/err")" \
-  "3 slice-trace: no such site whose blocks one thread has, and that would suit an arena"
+  "3 slice-trace: several threads have the blocks of the site, and a trial is for one thread"
 # last allocated, first freed: no arena of this class can be tried
 cat > "$work/last.c" << 'END'
 #include <stdlib.h>
@@ -218,10 +224,24 @@ record "$work/last.trace" "$work/last"
   > "$work/out" 2> "$work/err"
 equal "a stack: which classes have an arena" "$? $(cat "$work/err")" \
   "3 slice-trace: main: its class (Stack) has no arena that can be tried, \
-only immortal, linear, linear-fair and pool have: choose one (--as)"
+only immortal, linear, linear-fair, owner, pool and slice have: choose one \
+(--as)"
+"$trace" predict -n 5 "$work/last.trace" "$work/last" \
+  > "$work/out" 2> "$work/err"
+equal "a stack: no other site" "$? $(cat "$work/err")" \
+  "3 slice-trace: no site has a class that has an arena: choose a site (--site) \
+and one (--as)"
+# 3000 bytes are too many for a slice
+sed 's/16 + (random >> 20) % 48/3000/' "$work/last.c" > "$work/large.c"
+$CC -O1 -g -o "$work/large" "$work/large.c"
+record "$work/large.trace" "$work/large"
+"$trace" predict -n 5 --as slice --site main "$work/large.trace" \
+  "$work/large" > "$work/out" 2> "$work/err"
+equal "blocks that are no slices" "$? $(cat "$work/err")" \
+  "3 slice-trace: main: a block has 3000 bytes, and a slice at most 2064"
 predict --as tree
 equal "no such arena" "$? $(cat "$work/err")" \
-  '2 slice-trace: --as: "linear", "pool" or "slice"'
+  '2 slice-trace: --as: "linear", "pool", "slice" or "context"'
 "$trace" predict -n 5 --site list_item "$work/tried.trace" "exit 3" \
   > "$work/out" 2> "$work/err"
 equal "a command that fails" "$? $(cat "$work/err")" \
@@ -267,6 +287,7 @@ equal "on malloc" "$(served malloc | tr '\n' ' ')" "0 wrong 0 "
 equal "on a linear arena" "$(served linear | tr '\n' ' ')" "0 wrong 40201 "
 equal "on a pool" "$(served "pool 24" | tr '\n' ' ')" "0 wrong 40200 "
 equal "on slices" "$(served "slice 24" | tr '\n' ' ')" "0 wrong 40200 "
+equal "on a context" "$(served context | tr '\n' ' ')" "0 wrong 40200 "
 equal "on slices that are too small" "$(served "slice 16" | tr '\n' ' ')" \
   "0 wrong 200 "
 equal "on a pool that is too small" "$(served "pool 16" | tr '\n' ' ')" \

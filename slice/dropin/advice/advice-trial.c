@@ -2,8 +2,8 @@
  *
  * Layer: dropin.  For slice-trace predict: this file replaces advice-region.c
  * and advice-chunks.c in a library of its own.  In one run the calls of the
- * advised site get objects of a real linear arena or pool, or slices, as they
- * would in the changed program.  In another run the library finds the calls and
+ * advised site get objects of a real linear arena or pool, slices, or nodes of
+ * a context, as they would in the changed program.  In another run the library finds the calls and
  * passes them to the malloc behind.  The difference of the two is what the
  * arena saves, and does not include the cost of finding the site.
  *
@@ -15,8 +15,8 @@
  * objects, so malloc_usable_size() gives the bytes that are mapped behind them.
  *
  * Environment:
- *   SLICE_TRIAL        "malloc", "linear", or "pool" or "slice" and the size
- *                      of the objects
+ *   SLICE_TRIAL        "malloc", "linear", "context", or "pool" or "slice" and
+ *                      the size of the objects
  *   SLICE_TRIAL_COUNT  a file.  At exit it gets the number of objects, and the
  *                      time of loops that only free: from the first free after
  *                      an allocation to the one after which no object is left
@@ -31,6 +31,7 @@
 
 #include <slice/linear.h>
 #include <slice/pool.h>
+#include <slice/ralloc.h>
 #include <slice/slice.h>
 
 #include <fcntl.h>
@@ -52,6 +53,7 @@ static struct
 {
   SliceLinear *linear;
   SlicePool *pool;
+  void *context;
   bool has_slices;
   size_t object_bytes; /* of the pool, or of the slices */
   uintptr_t top;       /* of the range that is mapped */
@@ -164,6 +166,8 @@ sli_region_alloc (unsigned site UNUSED, size_t size)
     block = slice_linear_alloc (trial.linear, size == 0 ? 1 : size);
   else if (trial.pool != NULL && size <= trial.object_bytes)
     block = slice_pool_alloc (trial.pool);
+  else if (trial.context != NULL && size <= RALLOC_INLINE_MAX_V1)
+    block = ralloc_size (trial.context, size);
   else if (trial.has_slices && size <= trial.object_bytes)
     block = slice_try_alloc (trial.object_bytes);
   if (block == NULL)
@@ -185,6 +189,8 @@ sli_region_free (void *block)
     slice_pool_free (trial.pool, block);
   else if (trial.has_slices)
     slice_free1 (trial.object_bytes, block);
+  else if (trial.context != NULL)
+    ralloc_free (block);
   else if (trial.n_live == 0)
     slice_linear_reset (trial.linear, SLICE_KEEP_ALL);
 }
@@ -217,6 +223,8 @@ arena_make (const char *wanted)
 {
   if (strcmp (wanted, "linear") == 0)
     trial.linear = slice_linear_new (NULL);
+  else if (strcmp (wanted, "context") == 0)
+    trial.context = ralloc_context (NULL);
   else if (strncmp (wanted, "pool ", 5) == 0)
     {
       trial.object_bytes = strtoul (wanted + 5, NULL, 10);
@@ -229,7 +237,8 @@ arena_make (const char *wanted)
     }
   else
     return true;
-  return trial.linear != NULL || trial.pool != NULL || trial.has_slices;
+  return trial.linear != NULL || trial.pool != NULL || trial.context != NULL
+         || trial.has_slices;
 }
 
 bool

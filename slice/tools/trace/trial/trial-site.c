@@ -6,9 +6,16 @@
 #include "tools/trace/apply/apply.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/profile/profile-json.h"
+#include <slice/slice.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The sites that were looked for. */
+typedef struct
+{
+  uint32_t n, n_rare;
+} SiteCounts;
 
 /* The arena that a class is tried on; NULL: none. */
 static const char *
@@ -20,8 +27,12 @@ arena_of (SiteClass class)
     case CLASS_LINEAR:
     case CLASS_LINEAR_FAIR:
       return "linear";
+    case CLASS_OWNER:
+      return "context";
     case CLASS_POOL:
       return "pool";
+    case CLASS_SLICE:
+      return "slice";
     default:
       return NULL;
     }
@@ -79,26 +90,46 @@ is_like (const Profile *profile, const SiteResult *result,
   return same;
 }
 
-/* Chooses, by result, what the arena is to have; returns the hottest of them,
- * or NULL. */
+/* Exits, because no site was chosen. */
+static void
+none_say (const char *const *wanted, const SiteCounts *counts)
+{
+  if (wanted != NULL && counts->n == 0)
+    sli_tool_exit (TOOL_NO_EVENTS, "no site has that name");
+  if (counts->n > 0 && counts->n_rare == counts->n)
+    sli_tool_exit (TOOL_NO_EVENTS, "the sites of that name allocate too "
+                                   "rarely");
+  if (counts->n > 0)
+    sli_tool_exit (TOOL_NO_EVENTS, "several threads have the blocks of the "
+                                   "site, and a trial is for one thread");
+  sli_tool_exit (TOOL_NO_EVENTS, "no site has a class that has an arena: "
+                                 "choose a site (--site) and one (--as)");
+}
+
+/* Chooses, by result, what the arena is to have; returns the hottest of
+ * them. */
 static const SiteResult *
 sites_choose (const Profile *profile, const char *const *wanted, bool *only)
 {
   const SiteResult *first = NULL;
+  SiteCounts counts = { 0 };
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
       uint32_t number = profile->ranked[rank];
       const SiteResult *result = &profile->results[number];
       SiteClass class = result->verdict.class;
       bool suits = wanted == NULL ? is_like (profile, result, first)
-                                  : class != CLASS_RARE
-                                        && is_named (profile, result, wanted);
-      if (!suits || !has_one_thread (&result->verdict))
+                                  : is_named (profile, result, wanted);
+      counts.n += suits;
+      counts.n_rare += suits && class == CLASS_RARE;
+      if (!suits || class == CLASS_RARE || !has_one_thread (&result->verdict))
         continue;
       only[number] = true;
       if (first == NULL)
         first = result;
     }
+  if (first == NULL)
+    none_say (wanted, &counts);
   return first;
 }
 
@@ -127,11 +158,15 @@ sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
   if (arena == NULL)
     sli_tool_exit (TOOL_NO_EVENTS,
                    "%s: its class (%s) has no arena that can be tried, only "
-                   "immortal, linear, linear-fair and pool have: choose one "
-                   "(--as)",
+                   "immortal, linear, linear-fair, owner, pool and slice have: "
+                   "choose one (--as)",
                    sum.name, sum.class);
-  if (strcmp (arena, "linear") == 0)
-    snprintf (sum.arena, sizeof sum.arena, "linear");
+  if (strcmp (arena, "slice") == 0 && largest > SLICE_SIZE_MAX)
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "%s: a block has %llu bytes, and a slice at most %d",
+                   sum.name, (unsigned long long) largest, SLICE_SIZE_MAX);
+  if (strcmp (arena, "linear") == 0 || strcmp (arena, "context") == 0)
+    snprintf (sum.arena, sizeof sum.arena, "%s", arena);
   else
     snprintf (sum.arena, sizeof sum.arena, "%s %llu", arena,
               (unsigned long long) largest);
@@ -166,10 +201,6 @@ sli_trial_site (Profile *profile, const ProfileOptions *options,
 {
   bool *only = sli_tool_zero (profile->n_results + 1);
   const SiteResult *first = sites_choose (profile, wanted, only);
-  if (first == NULL)
-    sli_tool_exit (TOOL_NO_EVENTS,
-                   "no such site whose blocks one thread has, and that would "
-                   "suit an arena");
   uint64_t *by_node;
   ApplySite *sites = sli_apply_regions (profile, options, &by_node);
   TrialSite sum = sites_sum (profile, sites, only, first, arena);

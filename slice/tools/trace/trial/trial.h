@@ -68,7 +68,7 @@ typedef struct
  * wanted  sites with one of these in their names (^ stands for the beginning,
  *         $ for the end), ended by NULL; or NULL: the hottest that suits, and
  *         those of its name
- * arena   "linear", "pool", "slice", or NULL: by its class
+ * arena   "linear", "pool", "slice", "context", or NULL: by its class
  */
 TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,
                           const char *const *wanted, const char *arena,

@@ -94,7 +94,9 @@ site_find (const char *trace, const ProfileOptions *options,
  * program does not free block by block: loops that do only that go, and other
  * frees save at least two calls, which the runs still make; allocations are
  * inline.  With a pool or slices the calls become inline, but the processor has
- * overlapped most of them with the program's work anyway. */
+ * overlapped most of them with the program's work anyway.  With a context the
+ * program frees an owner, and the library walks through its nodes as the
+ * program has walked through the blocks: so only the calls go. */
 static Estimate
 saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
 {
@@ -108,6 +110,8 @@ saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
                            * (2 * costs.call_nsec + costs.step_nsec)
                      + site->n_allocs * costs.call_nsec)
                     * 1e-9;
+  else if (strcmp (site->arena, "context") == 0)
+    saving.value += site->n_frees * costs.call_nsec * 1e-9;
   return saving;
 }
 
@@ -213,9 +217,10 @@ sli_command_predict (int argc, char **argv)
           OPTION (TEXTS, "site", 0, &predict.sites, "TEXT",
                   "All sites with this in their names (^beginning, end$), in "
                   "one arena; may be repeated"),
-          OPTION (TEXT, "as", 0, &predict.arena, "linear|pool|slice",
-                  "The arena; by default linear for the classes immortal, "
-                  "linear and linear-fair, pool for pool; others need this"),
+          OPTION (TEXT, "as", 0, &predict.arena, "ARENA",
+                  "linear, pool, slice or context; by default linear for the "
+                  "classes immortal, linear and linear-fair, context for "
+                  "owner, pool and slice for these; others need this"),
           { 0 } };
   const CommandLine line
       = { .words = "TRACE COMMAND",
@@ -231,8 +236,10 @@ sli_command_predict (int argc, char **argv)
   predict.command = argv[1];
   if (predict.arena != NULL && strcmp (predict.arena, "linear") != 0
       && strcmp (predict.arena, "pool") != 0
-      && strcmp (predict.arena, "slice") != 0)
+      && strcmp (predict.arena, "slice") != 0
+      && strcmp (predict.arena, "context") != 0)
     sli_tool_exit (TOOL_USAGE,
-                   "--as: \"linear\", \"pool\" or \"slice\"");
+                   "--as: \"linear\", \"pool\", \"slice\" or "
+                   "\"context\"");
   return predict_run (argv[0], &trace.profile, &predict);
 }
