@@ -3,9 +3,10 @@
  * Layer: dropin.  For slice-trace predict: this file replaces advice-region.c
  * and advice-chunks.c in a library of its own.  In one run the calls of the
  * advised site get objects of a real linear arena or pool, slices, or nodes of
- * a context, as they would in the changed program.  In another run the library finds the calls and
- * passes them to the malloc behind.  The difference of the two is what the
- * arena saves, and does not include the cost of finding the site.
+ * a context, as they would in the changed program.  In another run the library
+ * finds the calls and passes them to the malloc behind.  The difference of the
+ * two is what the arena saves, and does not include the cost of finding the
+ * site.
  *
  * All of the library's pages come from one range, so that free() knows the
  * arena's objects.  The arena has no source of its own: with one it would
