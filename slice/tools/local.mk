@@ -25,10 +25,10 @@ endif
 	%D%/trace/analyse/analyse-site.c \
 	%D%/trace/analyse/analyse.c \
 	%D%/trace/analyse/analyse.h \
-	%D%/trace/analyse/classify-numbers.c \
-	%D%/trace/analyse/classify-numbers.h \
-	%D%/trace/analyse/classify.c \
-	%D%/trace/analyse/classify.h \
+	%D%/trace/analyse/classify/classify-numbers.c \
+	%D%/trace/analyse/classify/classify-numbers.h \
+	%D%/trace/analyse/classify/classify.c \
+	%D%/trace/analyse/classify/classify.h \
 	%D%/trace/apply/apply-paths.c \
 	%D%/trace/apply/apply-regions.c \
 	%D%/trace/apply/apply.c \
@@ -60,16 +60,16 @@ endif
 	%D%/trace/command/show/command-patterns.c \
 	%D%/trace/command/show/command-pins.c \
 	%D%/trace/command/show/command-report.c \
-	%D%/trace/common/json.c \
-	%D%/trace/common/json.h \
+	%D%/trace/common/stage/json.c \
+	%D%/trace/common/stage/json.h \
 	%D%/trace/common/measure.c \
 	%D%/trace/common/measure.h \
-	%D%/trace/common/origin.c \
-	%D%/trace/common/origin.h \
+	%D%/trace/common/stage/origin.c \
+	%D%/trace/common/stage/origin.h \
 	%D%/trace/common/paths.c \
 	%D%/trace/common/paths.h \
-	%D%/trace/common/stage.c \
-	%D%/trace/common/stage.h \
+	%D%/trace/common/stage/stage.c \
+	%D%/trace/common/stage/stage.h \
 	%D%/trace/common/table.c \
 	%D%/trace/common/table.h \
 	%D%/trace/common/tool.c \
@@ -81,14 +81,14 @@ endif
 	%D%/trace/export/export.h \
 	%D%/trace/format/operations.c \
 	%D%/trace/format/operations.h \
-	%D%/trace/format/trace-blocks.c \
+	%D%/trace/format/read/trace-blocks.c \
 	%D%/trace/format/trace-format.h \
 	%D%/trace/format/trace-names.c \
-	%D%/trace/format/trace-read-parts.h \
-	%D%/trace/format/trace-read.c \
-	%D%/trace/format/trace-read.h \
-	%D%/trace/format/trace-stream.c \
-	%D%/trace/format/trace-twins.c \
+	%D%/trace/format/read/trace-read-parts.h \
+	%D%/trace/format/read/trace-read.c \
+	%D%/trace/format/read/trace-read.h \
+	%D%/trace/format/read/trace-stream.c \
+	%D%/trace/format/read/trace-twins.c \
 	%D%/trace/format/trace-write.c \
 	%D%/trace/format/trace-write.h \
 	%D%/trace/format/xxh64.c \
@@ -110,15 +110,15 @@ endif
 	%D%/trace/pins/pins-write.c \
 	%D%/trace/pins/pins.c \
 	%D%/trace/pins/pins.h \
-	%D%/trace/profile/call-tree.c \
-	%D%/trace/profile/call-tree.h \
+	%D%/trace/profile/write/call-tree.c \
+	%D%/trace/profile/write/call-tree.h \
 	%D%/trace/profile/profile-callers.c \
 	%D%/trace/profile/profile-depth.c \
-	%D%/trace/profile/profile-flames.c \
-	%D%/trace/profile/profile-json.c \
-	%D%/trace/profile/profile-json.h \
+	%D%/trace/profile/write/profile-flames.c \
+	%D%/trace/profile/write/profile-json.c \
+	%D%/trace/profile/write/profile-json.h \
 	%D%/trace/profile/profile-parts.h \
-	%D%/trace/profile/profile-pictures.c \
+	%D%/trace/profile/write/profile-pictures.c \
 	%D%/trace/profile/profile-reading.c \
 	%D%/trace/profile/profile-sampled.c \
 	%D%/trace/profile/profile.c \

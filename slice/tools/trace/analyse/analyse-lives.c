@@ -26,7 +26,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "analyse-parts.h"
-#include "classify.h"
+#include "tools/trace/analyse/classify/classify.h"
 #include <stdlib.h>
 
 /* --- the open activations of a thread ------------------------------------ */

@@ -7,7 +7,7 @@
  * Design: chapter 15, which has the format.  SPDX-License-Identifier: MIT
  */
 #include "apply.h"
-#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/profile/write/profile-json.h"
 #include "tools/trace/sites/frames.h"
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #include "command-line.h"
 #include "commands.h"
 #include "stage-process.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
-#include "tools/trace/format/trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

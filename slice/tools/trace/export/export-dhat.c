@@ -3,7 +3,7 @@
  * Tools.  SPDX-License-Identifier: MIT
  */
 #include "export.h"
-#include "tools/trace/common/json.h"
+#include "tools/trace/common/stage/json.h"
 #include "tools/trace/common/tool.h"
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #ifndef SLI_TRACE_EXPORT_EXPORT_H
 #define SLI_TRACE_EXPORT_EXPORT_H
 
-#include "tools/trace/profile/call-tree.h"
+#include "tools/trace/profile/write/call-tree.h"
 #include "tools/trace/profile/profile.h"
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 #ifndef SLI_TRACE_FORMAT_OPERATIONS_H
 #define SLI_TRACE_FORMAT_OPERATIONS_H
 
-#include "trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 #include <stdio.h>
 
 /* A block of size 0 counts as one of 1 byte, and is repeated so. */

@@ -2,7 +2,7 @@
  *
  * Tools.  SPDX-License-Identifier: MIT
  */
-#include "trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 
 const char *
 sli_trace_op_name (unsigned op)

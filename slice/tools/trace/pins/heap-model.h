@@ -29,7 +29,7 @@
 
 #include "heap-bins.h"
 #include "tools/trace/common/table.h"
-#include "tools/trace/format/trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 
 #define REGION_SHIFT 8
 #define REGION_PAGES (1u << REGION_SHIFT)

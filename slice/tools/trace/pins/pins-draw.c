@@ -12,7 +12,7 @@
  * See pins.h.  SPDX-License-Identifier: MIT
  */
 #include "pins.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/report/report.h"
 #include <stdlib.h>

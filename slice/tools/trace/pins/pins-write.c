@@ -3,9 +3,9 @@
  * Tools.  See pins.h.  SPDX-License-Identifier: MIT
  */
 #include "pins.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
-#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/profile/write/profile-json.h"
 #include <stdlib.h>
 
 /* The name of a site; the caller frees it. */

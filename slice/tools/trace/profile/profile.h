@@ -12,7 +12,7 @@
 #ifndef SLI_TRACE_PROFILE_PROFILE_H
 #define SLI_TRACE_PROFILE_PROFILE_H
 
-#include "tools/trace/analyse/classify.h"
+#include "tools/trace/analyse/classify/classify.h"
 
 #define PICTURE_COLUMNS 240
 #define PICTURE_ROWS 60

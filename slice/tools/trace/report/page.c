@@ -8,7 +8,7 @@
  */
 #include "page.h"
 #include "report.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>

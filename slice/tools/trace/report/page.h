@@ -22,7 +22,7 @@
 #ifndef SLI_TRACE_REPORT_PAGE_H
 #define SLI_TRACE_REPORT_PAGE_H
 
-#include "tools/trace/common/json.h"
+#include "tools/trace/common/stage/json.h"
 #include <stdio.h>
 
 typedef struct

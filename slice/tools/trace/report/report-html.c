@@ -9,7 +9,7 @@
  */
 #include "page.h"
 #include "report.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include <math.h>
 #include <stdlib.h>

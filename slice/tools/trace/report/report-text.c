@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "report.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include <string.h>
 

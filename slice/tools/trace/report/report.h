@@ -5,7 +5,7 @@
 #ifndef SLI_TRACE_REPORT_REPORT_H
 #define SLI_TRACE_REPORT_REPORT_H
 
-#include "tools/trace/common/json.h"
+#include "tools/trace/common/stage/json.h"
 #include <stdio.h>
 
 typedef struct

@@ -5,7 +5,7 @@
 #ifndef SLI_TRACE_SITES_SYMBOLS_H
 #define SLI_TRACE_SITES_SYMBOLS_H
 
-#include "tools/trace/format/trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 
 /* Templates and inline functions of a library's headers are compiled into the
  * program.  If the function at a pc is one of these, but a function of the

@@ -5,7 +5,7 @@
 #include "trial.h"
 #include "tools/trace/apply/apply.h"
 #include "tools/trace/common/tool.h"
-#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/profile/write/profile-json.h"
 #include <slice/slice.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Tools.  Design: chapter 13.  SPDX-License-Identifier: MIT
  */
 #include "advice.h"
-#include "tools/trace/common/origin.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/origin.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include <stdlib.h>
 #include <string.h>

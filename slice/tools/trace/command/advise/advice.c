@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "advice.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include <math.h>
 #include <string.h>

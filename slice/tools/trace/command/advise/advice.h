@@ -8,7 +8,7 @@
 #ifndef SLI_TRACE_COMMAND_ADVICE_H
 #define SLI_TRACE_COMMAND_ADVICE_H
 
-#include "tools/trace/common/json.h"
+#include "tools/trace/common/stage/json.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>

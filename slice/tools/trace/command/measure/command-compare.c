@@ -12,7 +12,7 @@
 #include "tools/trace/replay/replay.h"
 #include "tools/trace/replay/resample.h"
 #include "tools/trace/common/measure.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/trial/trial.h"
 #include <limits.h>

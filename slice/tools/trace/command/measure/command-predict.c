@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include "tools/trace/command/command-line.h"
 #include "tools/trace/command/commands.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/trial/trial.h"
 #include <errno.h>

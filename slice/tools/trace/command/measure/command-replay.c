@@ -10,8 +10,8 @@
  */
 #include "tools/trace/command/commands.h"
 #include "replay-parts.h"
-#include "tools/trace/common/origin.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/origin.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include <stdlib.h>
 #include <string.h>

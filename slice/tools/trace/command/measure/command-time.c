@@ -6,7 +6,7 @@
 #include "tools/trace/command/command-line.h"
 #include "tools/trace/command/commands.h"
 #include "tools/trace/command/stage-process.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include <dirent.h>
 #include <errno.h>

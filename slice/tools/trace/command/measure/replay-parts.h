@@ -9,7 +9,7 @@
 #define SLI_TRACE_COMMAND_REPLAY_PARTS_H
 
 #include "tools/trace/command/command-line.h"
-#include "tools/trace/common/json.h"
+#include "tools/trace/common/stage/json.h"
 #include "tools/trace/replay/replay.h"
 
 typedef struct

@@ -5,7 +5,7 @@
  */
 #include "replay-parts.h"
 #include "tools/trace/common/tool.h"
-#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/profile/write/profile-json.h"
 #include <stdlib.h>
 
 #define N_BLOCK_SIZES 7 /* 1 to 64 KiB */

@@ -10,7 +10,7 @@
 #include "tools/trace/command/commands.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/format/operations.h"
-#include "tools/trace/format/trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

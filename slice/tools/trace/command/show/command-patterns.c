@@ -4,7 +4,7 @@
  */
 #include "tools/trace/command/command-line.h"
 #include "tools/trace/command/commands.h"
-#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/profile/write/profile-json.h"
 #include "tools/trace/common/tool.h"
 #include <regex.h>
 #include <stdlib.h>

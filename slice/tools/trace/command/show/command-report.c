@@ -4,8 +4,8 @@
  */
 #include "tools/trace/command/command-line.h"
 #include "tools/trace/command/commands.h"
-#include "tools/trace/common/origin.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/origin.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include "tools/trace/report/report.h"
 

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "profile-json.h"
-#include "tools/trace/common/origin.h"
+#include "tools/trace/common/stage/origin.h"
 #include "tools/trace/common/tool.h"
 #include <math.h>
 #include <stdlib.h>

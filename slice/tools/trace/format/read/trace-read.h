@@ -9,7 +9,7 @@
 #ifndef SLI_TRACE_FORMAT_TRACE_READ_H
 #define SLI_TRACE_FORMAT_TRACE_READ_H
 
-#include "trace-write.h"
+#include "tools/trace/format/trace-write.h"
 
 typedef struct
 {

@@ -7,7 +7,7 @@
 #ifndef SLI_TRACE_ANALYSE_CLASSIFY_H
 #define SLI_TRACE_ANALYSE_CLASSIFY_H
 
-#include "analyse.h"
+#include "tools/trace/analyse/analyse.h"
 #include <stdio.h>
 
 typedef enum

@@ -3,7 +3,7 @@
  * Tools.  RFC 8259.  SPDX-License-Identifier: MIT
  */
 #include "json.h"
-#include "tool.h"
+#include "tools/trace/common/tool.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -5,8 +5,8 @@
 #define _GNU_SOURCE
 #include "stage.h"
 #include "origin.h"
-#include "tools/trace/profile/profile-json.h"
-#include "tool.h"
+#include "tools/trace/profile/write/profile-json.h"
+#include "tools/trace/common/tool.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

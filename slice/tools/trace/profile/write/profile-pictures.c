@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "profile-parts.h"
+#include "tools/trace/profile/profile-parts.h"
 #include <stdlib.h>
 #include <string.h>
 

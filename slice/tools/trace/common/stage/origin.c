@@ -3,7 +3,7 @@
  * Tools.  SPDX-License-Identifier: MIT
  */
 #include "origin.h"
-#include "tool.h"
+#include "tools/trace/common/tool.h"
 #include <stdlib.h>
 #include <string.h>
 

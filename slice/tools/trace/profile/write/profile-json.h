@@ -5,8 +5,8 @@
 #ifndef SLI_TRACE_PROFILE_PROFILE_JSON_H
 #define SLI_TRACE_PROFILE_PROFILE_JSON_H
 
-#include "tools/trace/common/json.h"
-#include "profile.h"
+#include "tools/trace/common/stage/json.h"
+#include "tools/trace/profile/profile.h"
 
 /* The formats of what is written: of all events, and of a sample. */
 #define FORMAT_PATTERNS "slice-trace patterns 1"

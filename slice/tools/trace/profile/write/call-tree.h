@@ -5,7 +5,7 @@
 #ifndef SLI_TRACE_PROFILE_CALL_TREE_H
 #define SLI_TRACE_PROFILE_CALL_TREE_H
 
-#include "profile.h"
+#include "tools/trace/profile/profile.h"
 
 #define PROFILE_FRAMES_MAX 256
 
