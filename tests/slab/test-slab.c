@@ -896,7 +896,7 @@ test_guards_leave_zeros (void)
   begin ();
   while (n < N_GUARDED && record == NULL)
     {
-      void *slab;
+      void *slab = NULL;
 
       chunks[n] = take_one (class_index);
       g_assert_nonnull (region_run_of (chunks[n++], &slab));
