@@ -69,7 +69,7 @@ noinst_LTLIBRARIES += \
 # --- layer 2: regions and runs of pages ---
 
 %C%_libpage_la_SOURCES = \
-	%D%/page/extent.c \
+	%D%/page/source/extent.c \
 	%D%/page/granuleset.h \
 	%D%/page/meta.c \
 	%D%/page/meta.h \
@@ -80,8 +80,8 @@ noinst_LTLIBRARIES += \
 	%D%/page/page.h \
 	%D%/page/region.c \
 	%D%/page/region.h \
-	%D%/page/source.c \
-	%D%/page/source.h \
+	%D%/page/source/source.c \
+	%D%/page/source/source.h \
 	%D%/page/map/extent-cache.c \
 	%D%/page/map/extent-cache.h \
 	%D%/page/map/map.c \
@@ -127,14 +127,14 @@ noinst_LTLIBRARIES += \
 	%D%/magazine/relief.h \
 	%D%/magazine/magazine.c \
 	%D%/magazine/magazine.h \
-	%D%/magazine/parked.c \
+	%D%/magazine/record/parked.c \
 	%D%/magazine/quarantine.c \
 	%D%/magazine/quarantine.h \
-	%D%/magazine/record-detach.c \
-	%D%/magazine/record-registry.h \
-	%D%/magazine/record-stats.c \
-	%D%/magazine/record.c \
-	%D%/magazine/record.h
+	%D%/magazine/record/record-detach.c \
+	%D%/magazine/record/record-registry.h \
+	%D%/magazine/record/record-stats.c \
+	%D%/magazine/record/record.c \
+	%D%/magazine/record/record.h
 %C%_libmagazine_la_CFLAGS = $(slice_cflags)
 %C%_libmagazine_la_LIBADD = %D%/libdepot.la
 
@@ -169,17 +169,17 @@ noinst_LTLIBRARIES += \
 	%D%/alloc/chain.c \
 	%D%/alloc/dispatch.c \
 	%D%/alloc/dispatch.h \
-	%D%/alloc/exit-link.c \
-	%D%/alloc/fork.c \
-	%D%/alloc/oom.c \
+	%D%/alloc/process/exit-link.c \
+	%D%/alloc/process/fork.c \
+	%D%/alloc/process/oom.c \
 	%D%/alloc/trace.c \
-	%D%/alloc/trim.c \
+	%D%/alloc/process/trim.c \
 	%D%/alloc/untraced-slice.h \
 	%D%/alloc/untraced.c \
 	%D%/alloc/untraced.h
 %C%_liballoc_la_CFLAGS = $(slice_cflags)
 # (exit-link.c says why.)
-%D%/alloc/liballoc_la-exit-link.o %D%/alloc/liballoc_la-exit-link.lo: \
+%D%/alloc/process/liballoc_la-exit-link.o %D%/alloc/process/liballoc_la-exit-link.lo: \
 	override CFLAGS += -fno-lto
 %C%_liballoc_la_LIBADD = %D%/libchecking.la
 

@@ -13,7 +13,7 @@
 #include "base/option.h"
 #include "depot/depot.h"
 #include "magazine/magazine.h"
-#include "magazine/record.h"
+#include "magazine/record/record.h"
 #include "slab/slab.h"
 #include "port/os/os.h"
 

@@ -18,7 +18,7 @@
 #include "base/diag.h"
 #include "base/option.h"
 #include "port/annotate.h"
-#include "traced.h"
+#include "arena/bump/traced.h"
 
 void
 slice_arena_bad_options_v1 (void)

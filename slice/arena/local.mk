@@ -9,19 +9,19 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/arena-options.c \
 	%D%/arena-options.h \
 	%D%/arena-private.h \
-	%D%/bump.c \
-	%D%/bump.h \
 	%D%/exports.c \
 	%D%/in-context.c \
 	%D%/locked.c \
 	%D%/locked.h \
 	%D%/question.c \
-	%D%/traced.c \
-	%D%/traced.h \
 	%D%/block/block-growth.c \
 	%D%/block/block-map.c \
 	%D%/block/block-source.c \
 	%D%/block/block-source.h \
+	%D%/bump/bump.c \
+	%D%/bump/bump.h \
+	%D%/bump/traced.c \
+	%D%/bump/traced.h \
 	%D%/linear/linear-grow.c \
 	%D%/linear/linear-mark.c \
 	%D%/linear/linear-resize.c \

@@ -14,7 +14,7 @@
 #include "checking.h"
 #include "slab/chunk.h"
 #include "magazine/quarantine.h"
-#include "magazine/record.h"
+#include "magazine/record/record.h"
 #include "base/check.h"
 #include "base/errors.h"
 

@@ -11,7 +11,7 @@
 #ifndef SLI_MAGAZINE_ADAPT_H
 #define SLI_MAGAZINE_ADAPT_H
 
-#include "record.h"
+#include "magazine/record/record.h"
 
 enum
 {

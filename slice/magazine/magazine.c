@@ -12,7 +12,7 @@
 #include "magazine.h"
 #include "adapt.h"
 #include "quarantine.h"
-#include "record.h"
+#include "magazine/record/record.h"
 #include "relief.h"
 #include "slab/slab.h"
 #include "base/align.h"

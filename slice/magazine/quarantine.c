@@ -10,7 +10,7 @@
 
 #include "magazine.h"
 #include "quarantine.h"
-#include "record.h"
+#include "magazine/record/record.h"
 #include "slab/slab.h"
 #include "base/check.h"
 #include "port/compiler.h"

@@ -13,7 +13,7 @@
 #ifndef SLI_MAGAZINE_QUARANTINE_H
 #define SLI_MAGAZINE_QUARANTINE_H
 
-#include "record.h"
+#include "magazine/record/record.h"
 #include "base/check.h"
 
 /* Sets the number of chunks of a class that wait in a thread; 0: none. */

@@ -8,7 +8,7 @@
 #ifndef SLI_MAGAZINE_RELIEF_H
 #define SLI_MAGAZINE_RELIEF_H
 
-#include "record.h"
+#include "magazine/record/record.h"
 #include "slab/slab.h"
 
 /* Flushes magazines of classes other than class_index to their slabs, if

@@ -258,7 +258,7 @@ slice_print_stats_json (int fd)
 /* --- at exit ------------------------------------------------------------- */
 
 /* No call leads here, so a program with libslice.a has this file only because
- * alloc/exit-link.c refers to this name. */
+ * alloc/process/exit-link.c refers to this name. */
 char sli_dump_linked;
 
 /* In a program with libslice.a the program's own destructors may free blocks,

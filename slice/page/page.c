@@ -12,7 +12,7 @@
 
 #include "page.h"
 #include "page-state.h"
-#include "source.h"
+#include "page/source/source.h"
 #include "base/align.h"
 #include "base/check.h"
 #include "base/list.h"

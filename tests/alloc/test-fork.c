@@ -1,4 +1,4 @@
-/* test-fork.c - slice/alloc/fork.c: a child that can allocate and free
+/* test-fork.c - slice/alloc/process/fork.c: a child that can allocate and free
  *
  * SPDX-License-Identifier: MIT
  */

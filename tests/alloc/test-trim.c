@@ -1,4 +1,4 @@
-/* test-trim.c - slice/alloc/trim.c: memory goes back, and in time
+/* test-trim.c - slice/alloc/process/trim.c: memory goes back, and in time
  *
  * The clock is the tests' own: nothing here waits, and nothing is measured in
  * time but in counted work.

@@ -41,7 +41,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/block/block-growth.c \
 	slice/arena/block/block-map.c \
 	slice/arena/block/block-source.c \
-	slice/arena/bump.c \
+	slice/arena/bump/bump.c \
 	slice/arena/linear/linear.c \
 	slice/arena/linear/linear-grow.c \
 	slice/arena/linear/linear-mark.c \
@@ -50,7 +50,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/source/span.c \
 	slice/arena/source/span-direct.c \
 	slice/arena/source/span-shared.c \
-	slice/arena/traced.c \
+	slice/arena/bump/traced.c \
 	slice/arena/annotate.c
 %C%_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS
 %C%_test_linear_steps_LDADD = $(alloc_test_libs) $(SLICE_THREAD_LIBS)

@@ -255,11 +255,11 @@ for linked in "$library" "$archive"; do
 done
 
 if ${MAKE:-make} --version 2> /dev/null | grep -q GNU; then
-  object=slice/alloc/liballoc_la-exit-link.lo
+  object=slice/alloc/process/liballoc_la-exit-link.lo
   expect_found "what links it is compiled without -flto" \
     ' -flto .*-fno-lto' \
     "$(${MAKE:-make} -C "$top_builddir" -n CFLAGS='-O2 -flto' \
-         -W "$top_srcdir/slice/alloc/exit-link.c" $object 2>&1 \
+         -W "$top_srcdir/slice/alloc/process/exit-link.c" $object 2>&1 \
        | grep exit-link.c)"
 fi
 

@@ -1,4 +1,4 @@
-/* test-parked.c - slice/magazine/parked.c
+/* test-parked.c - slice/magazine/record/parked.c
  *
  * SPDX-License-Identifier: MIT
  */

@@ -14,7 +14,7 @@
 
 #include "depot/depot.h"
 #include "page/page-state.h"
-#include "magazine/record.h"
+#include "magazine/record/record.h"
 #include "slab/slab-class.h"
 
 #include "tests/testlib.h"

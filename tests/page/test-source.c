@@ -1,4 +1,4 @@
-/* test-source.c - slice/page/source.c
+/* test-source.c - slice/page/source/source.c
  *
  * SPDX-License-Identifier: MIT
  */
@@ -6,7 +6,7 @@
 
 #include "tests/testlib.h"
 #include "base/option.h"
-#include "page/source.h"
+#include "page/source/source.h"
 #include "port/os/os.h"
 
 #include <fcntl.h>

@@ -14,7 +14,7 @@ endif
 scheduled_sources = \
 	slice/base/diag.c \
 	slice/base/option.c \
-	slice/page/extent.c \
+	slice/page/source/extent.c \
 	slice/page/map/extent-cache.c \
 	slice/page/region.c \
 	slice/base/sizeclass.c \
@@ -31,8 +31,8 @@ scheduled_sources = \
 	slice/depot/depot-magazine.c \
 	slice/depot/depot-trim.c \
 	slice/depot/stack.c \
-	slice/alloc/oom.c \
-	slice/alloc/fork.c \
+	slice/alloc/process/oom.c \
+	slice/alloc/process/fork.c \
 	slice/checking/checking.c \
 	slice/checking/checking-blocks.c \
 	slice/checking/checking-mallocs.c \
@@ -48,22 +48,22 @@ scheduled_sources = \
 	slice/page/page.c \
 	slice/page/page-stats.c \
 	slice/page/page-trim.c \
-	slice/magazine/parked.c \
+	slice/magazine/record/parked.c \
 	slice/magazine/quarantine.c \
-	slice/magazine/record-detach.c \
-	slice/magazine/record.c \
-	slice/magazine/record-stats.c \
+	slice/magazine/record/record-detach.c \
+	slice/magazine/record/record.c \
+	slice/magazine/record/record-stats.c \
 	slice/alloc/untraced.c \
 	slice/alloc/dispatch.c \
-	slice/alloc/exit-link.c \
+	slice/alloc/process/exit-link.c \
 	slice/slab/slab.c \
 	slice/slab/slab-free.c \
 	slice/slab/slab-guard.c \
 	slice/slab/slab-stats.c \
-	slice/page/source.c \
+	slice/page/source/source.c \
 	slice/slab/last-allocator.c \
 	slice/alloc/trace.c \
-	slice/alloc/trim.c \
+	slice/alloc/process/trim.c \
 	slice/observe/stats.c \
 	slice/observe/walk.c \
 	slice/port/annotate.c \

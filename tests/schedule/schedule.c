@@ -33,7 +33,7 @@
 #include "tests/hang.h"
 #include "depot/depot.h"
 #include "magazine/magazine.h"
-#include "magazine/record.h"
+#include "magazine/record/record.h"
 #include "port/thread/asleep.h"
 #include "port/thread/lock.h"
 #include "port/os/os.h"

@@ -77,7 +77,7 @@ findings ()
       if (path ~ /^alloc\/(aligned|batch|block-info|dispatch)\.c$/ \
           && area_of(target) == "slab") return 1
       # A fork takes the locks of every layer.
-      if (path == "alloc/fork.c") return 1
+      if (path == "alloc/process/fork.c") return 1
       # Observers read every layer.  The heap looks up every address.
       if (area_of(path) ~ /^(observe|heap)$/) return 1
       return 0
@@ -195,9 +195,9 @@ expect_found "an include upwards by a relative path is found" \
 plant depot/depot.c '# include "page/page.h"'
 expect_found "an include that skips a layer is found" \
   "depot/depot.c.*includes page" "$(findings "$temporary/tree")"
-plant alloc/trim.c '#include "slab/slab.h"'
+plant alloc/process/trim.c '#include "slab/slab.h"'
 expect_found "the exception of dispatch.c is its own" \
-  "alloc/trim.c.*includes slab" "$(findings "$temporary/tree")"
+  "alloc/process/trim.c.*includes slab" "$(findings "$temporary/tree")"
 plant context/x.c '#include "alloc/alloc.h"'
 expect_found "a context that is no client is found" \
   "context/x.c.*includes alloc" "$(findings "$temporary/tree")"

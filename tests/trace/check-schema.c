@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "tools/trace/common/json.h"
+#include "tools/trace/common/stage/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

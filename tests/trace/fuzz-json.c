@@ -8,7 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "tools/trace/report/report.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

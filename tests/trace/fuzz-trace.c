@@ -8,9 +8,9 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/profile/write/profile-json.h"
 #include "tools/trace/replay/replay.h"
-#include "tools/trace/format/trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

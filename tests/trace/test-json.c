@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "make-trace.h"
-#include "tools/trace/profile/profile-json.h"
+#include "tools/trace/profile/write/profile-json.h"
 #include "tools/trace/common/table.h"
 #include "tools/trace/report/report.h"
 #include <glib.h>

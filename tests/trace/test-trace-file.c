@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "make-trace.h"
-#include "tools/trace/format/trace-read.h"
+#include "tools/trace/format/read/trace-read.h"
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "base/align.h"
 #include "base/check.h"
 #include "port/compiler.h"
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 enum
 {

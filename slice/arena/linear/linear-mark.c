@@ -21,7 +21,7 @@
 
 #include "linear.h"
 
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 #include "base/diag.h"
 
 enum

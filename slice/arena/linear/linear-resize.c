@@ -17,7 +17,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 enum
 {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include "base/diag.h"
 #include "arena/arena-private.h"
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 SLICE_STATIC_ASSERT (offsetof (SliceLinear, bump.head) == 0,
                "the inline code finds its fields at the start");

@@ -7,7 +7,7 @@
 #ifndef SLI_ARENA_LINEAR_LINEAR_H
 #define SLI_ARENA_LINEAR_LINEAR_H
 
-#include "arena/bump.h"
+#include "arena/bump/bump.h"
 
 enum
 {

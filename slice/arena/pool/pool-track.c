@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/diag.h"
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 #include "port/compiler.h"
 
 enum

@@ -16,7 +16,7 @@
 #include <string.h>
 #include "base/diag.h"
 #include "arena/arena-private.h"
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 #define CONTROL_BYTES align_up (sizeof (SlicePool), 16)
 

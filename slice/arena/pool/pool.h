@@ -7,7 +7,7 @@
 #ifndef SLI_ARENA_POOL_POOL_H
 #define SLI_ARENA_POOL_POOL_H
 
-#include "arena/bump.h"
+#include "arena/bump/bump.h"
 #include "arena/locked.h"
 
 enum

@@ -4,7 +4,7 @@
  *
  * An arena writes to the memory that its source returns, so a wild address
  * would end the program without a message.  Slices check page sources in the
- * same way (page/extent.c).
+ * same way (page/source/extent.c).
  *
  * Design: section 8.6.
  *

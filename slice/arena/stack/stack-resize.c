@@ -13,7 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 /* The last block in use if it is dedicated to the object, else NULL. */
 static const Block *

@@ -7,7 +7,7 @@
 #ifndef SLI_ARENA_STACK_STACK_H
 #define SLI_ARENA_STACK_STACK_H
 
-#include "arena/bump.h"
+#include "arena/bump/bump.h"
 
 /* The head of each block, also of dedicated ones.  It makes the step back to
  * the block below O(1) and records the address of the top there:

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include "arena/arena-options.h"
 #include "arena/arena-private.h"
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 enum
 {

@@ -18,7 +18,7 @@
 
 #include <string.h>
 #include "base/diag.h"
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 /* An odd constant: a change of any bit of a size changes half the guard. */
 #define GUARD_FACTOR ((size_t) UINT64_C (0x9e3779b97f4a7c15))

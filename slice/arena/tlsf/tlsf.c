@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/diag.h"
-#include "arena/traced.h"
+#include "arena/bump/traced.h"
 
 /* --- a free block under a tool ------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #ifndef SLI_ARENA_TLSF_TLSF_H
 #define SLI_ARENA_TLSF_TLSF_H
 
-#include "arena/bump.h"
+#include "arena/bump/bump.h"
 #include "arena/locked.h"
 
 /* A stride is a block's size with its header, a multiple of 16.  Below 1024

@@ -25,8 +25,8 @@
 	slice/arena/block/block-growth.c \
 	slice/arena/block/block-map.c \
 	slice/arena/block/block-source.c \
-	slice/arena/bump.c \
-	slice/arena/traced.c \
+	slice/arena/bump/bump.c \
+	slice/arena/bump/traced.c \
 	slice/arena/source/source-map.c \
 	slice/arena/source/span.c \
 	slice/arena/source/span-direct.c \

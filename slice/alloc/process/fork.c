@@ -14,13 +14,13 @@
  */
 #include "config.h"
 
-#include "alloc.h"
+#include "alloc/alloc.h"
 #include "checking/registry/block-registry.h"
 #include "depot/depot.h"
 #include "magazine/magazine.h"
 #include "page/meta.h"
 #include "page/page.h"
-#include "dispatch.h"
+#include "alloc/dispatch.h"
 #include "slab/slab.h"
 #include "base/check.h"
 #include "base/option.h"

@@ -7,10 +7,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_MAGAZINE_RECORD_REGISTRY_H
-#define SLI_MAGAZINE_RECORD_REGISTRY_H
+#ifndef SLI_MAGAZINE_RECORD_RECORD_REGISTRY_H
+#define SLI_MAGAZINE_RECORD_RECORD_REGISTRY_H
 
-#include "magazine.h"
+#include "magazine/magazine.h"
 #include "record.h"
 #include "base/list.h"
 #include "port/compiler.h"

@@ -17,8 +17,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_MAGAZINE_RECORD_H
-#define SLI_MAGAZINE_RECORD_H
+#ifndef SLI_MAGAZINE_RECORD_RECORD_H
+#define SLI_MAGAZINE_RECORD_RECORD_H
 
 #include <slice/slice.h>
 

@@ -8,7 +8,7 @@
 
 #include <slice/slice.h>
 
-#include "dispatch.h"
+#include "alloc/dispatch.h"
 #include "base/check.h"
 #include "base/diag.h"
 #include "port/compiler.h"

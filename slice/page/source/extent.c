@@ -10,7 +10,7 @@
 
 #include <slice/address.h>
 
-#include "page-state.h"
+#include "page/page-state.h"
 #include "page/map/extent-cache.h"
 #include "base/align.h"
 #include "base/check.h"

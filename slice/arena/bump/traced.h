@@ -12,8 +12,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_ARENA_TRACED_H
-#define SLI_ARENA_TRACED_H
+#ifndef SLI_ARENA_BUMP_TRACED_H
+#define SLI_ARENA_BUMP_TRACED_H
 
 #include <stddef.h>
 #include <stdint.h>

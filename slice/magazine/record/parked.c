@@ -13,8 +13,8 @@
  */
 #include "config.h"
 
-#include "magazine.h"
-#include "adapt.h"
+#include "magazine/magazine.h"
+#include "magazine/adapt.h"
 #include "record.h"
 #include "record-registry.h"
 #include "base/align.h"

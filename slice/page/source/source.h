@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_PAGE_SOURCE_H
-#define SLI_PAGE_SOURCE_H
+#ifndef SLI_PAGE_SOURCE_SOURCE_H
+#define SLI_PAGE_SOURCE_SOURCE_H
 
 #include <slice/source.h>
 

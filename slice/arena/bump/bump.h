@@ -14,12 +14,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_ARENA_BUMP_H
-#define SLI_ARENA_BUMP_H
+#ifndef SLI_ARENA_BUMP_BUMP_H
+#define SLI_ARENA_BUMP_BUMP_H
 
-#include "arena-options.h"
+#include "arena/arena-options.h"
 #include "arena/block/block-source.h"
-#include "annotate.h"
+#include "arena/annotate.h"
 #include "base/check.h"
 #include "port/compiler.h"
 

@@ -14,7 +14,7 @@
  */
 #include "config.h"
 
-#include "dispatch.h"
+#include "alloc/dispatch.h"
 #include "port/compiler.h"
 
 LINK_WITH (sli_dump_linked);

@@ -8,10 +8,10 @@
  */
 #include "config.h"
 
-#include "adapt.h"
-#include "magazine.h"
+#include "magazine/adapt.h"
+#include "magazine/magazine.h"
 #include "page/meta.h"
-#include "quarantine.h"
+#include "magazine/quarantine.h"
 #include "record.h"
 #include "record-registry.h"
 #include "base/align.h"

@@ -11,7 +11,7 @@
  */
 #include "config.h"
 
-#include "magazine.h"
+#include "magazine/magazine.h"
 #include "record.h"
 #include "record-registry.h"
 #include "slab/slab.h"

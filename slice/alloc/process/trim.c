@@ -8,7 +8,7 @@
 
 #include <slice/slice.h>
 
-#include "alloc.h"
+#include "alloc/alloc.h"
 #include "checking/registry/block-registry.h"
 #include "magazine/magazine.h"
 #include "base/check.h"

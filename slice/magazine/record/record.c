@@ -7,8 +7,8 @@
  */
 #include "config.h"
 
-#include "magazine.h"
-#include "quarantine.h"
+#include "magazine/magazine.h"
+#include "magazine/quarantine.h"
 #include "record.h"
 #include "record-registry.h"
 #include "page/meta.h"
