@@ -133,6 +133,7 @@ endif
 	%D%/trace/report/page.c \
 	%D%/trace/report/page.h \
 	%D%/trace/report/report-html.c \
+	%D%/trace/report/report-summary.c \
 	%D%/trace/report/report-svg.c \
 	%D%/trace/report/report-text.c \
 	%D%/trace/report/report.h \
@@ -163,6 +164,7 @@ nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 # The report's HTML and CSS, in the program.
 trace_template = %D%/trace/report/template
 trace_page = \
+	$(trace_template)/changes.html \
 	$(trace_template)/page.css \
 	$(trace_template)/page.html \
 	$(trace_template)/sampled.html \

@@ -54,6 +54,34 @@ else
   skip long "no C++ compiler, or one that knows no such names"
 fi
 
+# --- what a reader sees first ---
+
+(cd "$work" && "$trace" run -o out -- ./classes pool) 2> "$work/err"
+equal run $? 0
+page=$work/out/report.html
+equal "first: in this order" "$(grep -o 'class="heap"\|<h2>[^<]*' "$page" \
+  | head -n 4 | tr '\n' ' ')" \
+  'class="heap" <h2>What pays most <h2>Memory over time, by site <h2>In numbers '
+equal "first: the heap in a sentence" "$(sed -n 's/^<p class="heap">//p' \
+  "$page" | sed 's/<.*//')" \
+  "$("$trace" report --text "$work/out/patterns.json" | sed -n '2,3p' \
+    | tr '\n' ' ' | sed 's/ $//')"
+# the times decide; both cases
+for verdict in do cache; do
+  sed "s/\\(\"verdict\": *\"\\)[^\"]*/\\1$verdict/" "$work/out/advice.json" \
+    > "$work/$verdict.json"
+  "$trace" report --advice="$work/$verdict.json" -o "$work/$verdict.html" \
+    "$work/out/patterns.json"
+done
+expect_found "first: a change, and how sure it is" \
+  'saves .* to .* estimate, [0-9]* % either way' \
+  "$(sed -n '/class="change"/,/^<.div>/p' "$work/do.html" | tr '\n' ' ')"
+link=$(sed -n 's/.*href="#\(k[0-9a-f]*\)".*/\1/p' "$work/do.html" | head -n 1)
+equal "first: where it is explained" \
+  "$(grep -c "<summary id=\"$link\"" "$work/do.html")" 1
+equal "first: that nothing pays" "$(grep -c 'class="change"' \
+  "$work/cache.html") $(grep -c 'No change is sure' "$work/cache.html")" "0 1"
+
 # --- in a browser ---
 browser=
 for name in chromium chromium-browser google-chrome
@@ -64,9 +92,6 @@ if [ -z "$browser" ]; then
   skip browser "no Chromium"
   finish
 fi
-(cd "$work" && "$trace" run -o out -- ./classes pool) 2> "$work/err"
-equal run $? 0
-page=$work/out/report.html
 
 browse () # arguments: its DOM to stdout, what it logs to $work/log
 {

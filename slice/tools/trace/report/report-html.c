@@ -125,6 +125,29 @@ HELPER (time)
     fputs (sli_human_nsec (nsec), page->file);
 }
 
+/* --- the summary --------------------------------------------------------- */
+
+HELPER (sentence)
+{
+  char *sentence = sli_report_sentence (value);
+  sli_html_text (page->file, sentence, strlen (sentence));
+  free (sentence);
+}
+
+HELPER (certainty)
+{
+  char *certainty = sli_report_certainty (value);
+  fputs (certainty, page->file);
+  free (certainty);
+}
+
+HELPER (band)
+{
+  const JsonValue *patterns = sli_json_get (page->document, "patterns");
+  fprintf (page->file, "%d",
+           sli_report_band (patterns, sli_json_string (value, "name")));
+}
+
 /* --- pictures ------------------------------------------------------------ */
 
 /* words: the total at the axis's right end. */
@@ -194,6 +217,9 @@ const PageHelper sli_page_helpers[] = {
   { "beyond", put_beyond },
   { "dropped", put_dropped },
   { "time", put_time },
+  { "sentence", put_sentence },
+  { "certainty", put_certainty },
+  { "band", put_band },
   { "series", put_series },
   { "bars", put_bars },
   { "frees", put_frees },

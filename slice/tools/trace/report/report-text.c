@@ -7,6 +7,7 @@
 #include "report.h"
 #include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define N_ROWS 60
@@ -60,14 +61,35 @@ sample_put (const Report *report, FILE *file)
            error_of (totals, "peak", "peak_sd"));
 }
 
+/* Broken at spaces. */
+static void
+sentence_put (const Report *report, FILE *file)
+{
+  char *sentence = sli_report_sentence (report->patterns), *rest = sentence;
+  while (strlen (rest) >= COLUMNS_MAX)
+    {
+      char *space = rest + COLUMNS_MAX - 1;
+      while (space > rest && *space != ' ')
+        space--;
+      if (space == rest)
+        break;
+      *space = '\0';
+      put_cut (file, rest, COLUMNS_MAX - 1);
+      rest = space + 1;
+    }
+  put_cut (file, rest, COLUMNS_MAX - 1);
+  free (sentence);
+}
+
 static void
 totals_put (const Report *report, FILE *file)
 {
   const JsonValue *totals = sli_json_get (report->patterns, "totals");
   const JsonValue *saved = sli_json_get (report->advice, "totals");
   put_cut (file, text_of (report->patterns, "command"), COLUMNS_MAX - 1);
+  sentence_put (report, file);
   fprintf (file,
-           "\n%.0f allocations, %.0f frees, %.0f bytes, peak %.0f bytes, "
+           "%.0f allocations, %.0f frees, %.0f bytes, peak %.0f bytes, "
            "%.3f s\n",
            sli_json_number (totals, "calls"),
            sli_json_number (totals, "frees"),

@@ -17,6 +17,15 @@ typedef struct
 void sli_report_html (const Report *report, FILE *file);
 void sli_report_text (const Report *report, FILE *file);
 
+/* report-summary.c; the texts are freed by the caller. */
+/* The heap in one sentence. */
+char *sli_report_sentence (const JsonValue *patterns);
+/* How sure the saving of a site's advice is. */
+char *sli_report_certainty (const JsonValue *site);
+/* The colour of a site in the picture of memory over time. */
+#define REPORT_BAND_OTHERS 8
+int sli_report_band (const JsonValue *patterns, const char *name);
+
 /* report-svg.c: each writes one <svg> with title and role. */
 /* end  the axis's right end, in words */
 void sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
