@@ -85,6 +85,7 @@ EXTRA_DIST += \
 	%D%/predicted/html2text.txt \
 	%D%/predicted/huffman.txt \
 	%D%/predicted/hunspell.txt \
+	%D%/predicted/index.txt \
 	%D%/predicted/jansson.txt \
 	%D%/predicted/jq.txt \
 	%D%/predicted/json-c.txt \
@@ -99,6 +100,7 @@ EXTRA_DIST += \
 	%D%/predicted/outline.txt \
 	%D%/predicted/particles.txt \
 	%D%/predicted/patterns.txt \
+	%D%/predicted/pieces.txt \
 	%D%/predicted/plist.txt \
 	%D%/predicted/polynomials.txt \
 	%D%/predicted/quadtree.txt \
@@ -127,6 +129,7 @@ EXTRA_DIST += \
 	%D%/programs/huffman.c \
 	%D%/programs/hunspell.cc \
 	%D%/programs/hunspell.sh \
+	%D%/programs/index.c \
 	%D%/programs/jansson.c \
 	%D%/programs/jansson.sh \
 	%D%/programs/jq.sh \
@@ -148,6 +151,7 @@ EXTRA_DIST += \
 	%D%/programs/particles.c \
 	%D%/programs/patterns.c \
 	%D%/programs/patterns.sh \
+	%D%/programs/pieces.c \
 	%D%/programs/plist.c \
 	%D%/programs/plist.sh \
 	%D%/programs/polynomials.cc \
