@@ -80,6 +80,7 @@ EXTRA_DIST += \
 	%D%/predicted/ctags.txt \
 	%D%/predicted/ed.txt \
 	%D%/predicted/events.txt \
+	%D%/predicted/flights.txt \
 	%D%/predicted/formulas.txt \
 	%D%/predicted/groups.txt \
 	%D%/predicted/html2text.txt \
@@ -123,6 +124,7 @@ EXTRA_DIST += \
 	%D%/programs/events.c \
 	%D%/programs/fastjson.c \
 	%D%/programs/fastjson.sh \
+	%D%/programs/flights.c \
 	%D%/programs/formulas.c \
 	%D%/programs/groups.c \
 	%D%/programs/html2text.sh \
