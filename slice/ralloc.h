@@ -71,8 +71,8 @@ SLICE_BEGIN_DECLS
 /* --- the fast path's frozen layout (version 1) --------------------------- */
 
 /* The words before a payload, in a program without a memory checker.  Only the
- * inline code below and the library may use them. (context/node.h explains
- * them.) */
+ * inline code below and the library may use them. (context/node-layout.h
+ * explains them.) */
 typedef struct
 {
   uintptr_t parent;

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "node-memory.h"
 #include "node.h"
 #include "base/trace.h"
 #include "port/os/os.h"

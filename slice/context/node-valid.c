@@ -14,6 +14,9 @@
 #include <slice/ralloc.h>
 
 #include "node.h"
+#include "context/ralloc/extension.h"
+#include "context/ralloc/free/suspend.h"
+#include "page/map/map.h"
 
 enum
 {

@@ -11,9 +11,12 @@
 
 #include <slice/ralloc.h>
 
+#include "node-memory.h"
 #include "node.h"
-#include "base/trace.h"
+#include "context/gc/gc.h"
+#include "context/linear/linear.h"
 #include "slab/chunk.h"
+#include "base/trace.h"
 #include "port/annotate.h"
 #include "port/os/os.h"
 

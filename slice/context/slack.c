@@ -23,6 +23,7 @@
 
 #include <slice/ralloc.h>
 
+#include "node-memory.h"
 #include "node.h"
 
 enum

@@ -28,6 +28,7 @@
 
 #include <stdlib.h>
 
+#include "node-memory.h"
 #include "node.h"
 #include "base/trace.h"
 #include "port/annotate.h"

@@ -1,4 +1,4 @@
-/* test-ralloc-report.c - slice/context/ralloc/ralloc-report.c: every kind of
+/* test-ralloc-report.c - context/ralloc/debug/ralloc-report.c: every kind of
  * node and everything that is said of one, as text and as JSON; roots that are
  * tracked
  *

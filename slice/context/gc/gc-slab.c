@@ -8,9 +8,11 @@
 #include "config.h"
 #include "alloc/untraced-slice.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "gc-slab.h"
+#include "context/ralloc/extension.h"
 #include "base/trace.h"
 #include "page/page.h"
 #include "port/annotate.h"

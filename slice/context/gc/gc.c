@@ -27,8 +27,14 @@
 
 #include <slice/ralloc.h>
 
+#include <errno.h>
 #include <limits.h>
 #include "gc-slab.h"
+#include "gc.h"
+#include "context/node-memory.h"
+#include "context/owned.h"
+#include "context/ralloc/extension.h"
+#include "context/ralloc/steal.h"
 
 enum
 {

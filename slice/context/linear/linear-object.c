@@ -10,7 +10,14 @@
 
 #include <slice/ralloc.h>
 
+#include <errno.h>
+
 #include "linear-prefix.h"
+#include "linear.h"
+#include "context/node-memory.h"
+#include "context/owned.h"
+#include "context/ralloc/debug/debug.h"
+#include "context/ralloc/extension.h"
 
 /* own: LINEAR_BUFFER_OWN or 0 */
 static LinearBuffer *

@@ -11,7 +11,11 @@
 
 #include <slice/ralloc.h>
 
+#include <errno.h>
+
+#include "linear.h"
 #include "context/node.h"
+#include "context/ralloc/format.h"
 
 enum
 {

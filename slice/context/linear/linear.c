@@ -11,7 +11,16 @@
 
 #include <slice/ralloc.h>
 
+#include <errno.h>
+
 #include "linear-prefix.h"
+#include "linear.h"
+#include "context/node-memory.h"
+#include "context/owned.h"
+#include "context/ralloc/debug/debug.h"
+#include "context/ralloc/extension.h"
+#include "context/ralloc/steal.h"
+#include "page/map/map.h"
 
 size_t
 sli_context_linear_prefix_bytes (void)

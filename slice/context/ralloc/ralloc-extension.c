@@ -11,8 +11,11 @@
 
 #include <slice/ralloc.h>
 
+#include "extension.h"
+#include "context/node-memory.h"
 #include "context/node.h"
 #include "context/owned.h"
+#include "context/ralloc/free/suspend.h"
 
 /* --- the record ---------------------------------------------------------- */
 

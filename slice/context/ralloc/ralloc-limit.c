@@ -15,7 +15,11 @@
 
 #include <slice/ralloc.h>
 
+#include <errno.h>
+
+#include "extension.h"
 #include "context/node.h"
+#include "context/ralloc/free/suspend.h"
 
 struct Limit
 {

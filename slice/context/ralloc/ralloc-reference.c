@@ -20,7 +20,12 @@
 
 #include <slice/ralloc.h>
 
+#include <errno.h>
+
+#include "extension.h"
 #include "context/node.h"
+#include "context/owned.h"
+#include "context/ralloc/free/suspend.h"
 
 struct Reference
 {

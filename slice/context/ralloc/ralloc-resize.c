@@ -11,8 +11,14 @@
 
 #include <slice/ralloc.h>
 
+#include "extension.h"
+#include "context/node-memory.h"
 #include "context/node.h"
+#include "context/owned.h"
+#include "context/ralloc/debug/debug.h"
+#include "context/ralloc/free/suspend.h"
 #include "base/trace.h"
+#include "page/map/map.h"
 
 enum
 {

@@ -10,7 +10,14 @@
 
 #include <slice/ralloc.h>
 
+#include <errno.h>
+
+#include "extension.h"
+#include "steal.h"
+#include "context/gc/gc.h"
 #include "context/node.h"
+#include "context/ralloc/debug/debug.h"
+#include "context/ralloc/free/suspend.h"
 
 /* The slow path: other modes, NODE_INDIRECT, or a freed node. */
 static NOINLINE void *

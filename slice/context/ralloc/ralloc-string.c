@@ -14,7 +14,10 @@
 
 #include <slice/ralloc.h>
 
+#include "format.h"
+#include "context/node-memory.h"
 #include "context/node.h"
+#include "context/owned.h"
 
 enum
 {

@@ -23,9 +23,15 @@ CONTEXT_TEXT void *ralloc_size (const void *ctx, size_t size);
 CONTEXT_TEXT void *rzalloc_size (const void *ctx, size_t size);
 #include <slice/ralloc.h>
 
+#include "extension.h"
+#include "context/linear/linear.h"
+#include "context/node-memory.h"
 #include "context/node.h"
+#include "context/owned.h"
+#include "context/ralloc/debug/debug.h"
 #include "base/align.h"
 #include "base/trace.h"
+#include "page/map/map.h"
 
 /* The bytes of a payload, but for its last step of NODE_ALIGN. */
 static inline size_t

@@ -20,6 +20,8 @@
 #include <slice/ralloc.h>
 
 #include "ralloc-free.h"
+#include "context/owned.h"
+#include "context/ralloc/steal.h"
 
 typedef enum
 {

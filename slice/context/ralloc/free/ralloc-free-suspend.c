@@ -10,6 +10,7 @@
 #include "alloc/untraced-slice.h"
 
 #include "ralloc-free.h"
+#include "context/ralloc/steal.h"
 #include "port/thread/tls.h"
 
 /* User code may free or move nodes above a suspended walk.  One of these is

@@ -26,8 +26,13 @@
 
 #include <slice/ralloc.h>
 
-#include "context/node.h"
 #include "ralloc-free.h"
+#include "suspend.h"
+#include "context/gc/gc.h"
+#include "context/node-memory.h"
+#include "context/node.h"
+#include "context/ralloc/debug/debug.h"
+#include "context/ralloc/extension.h"
 #include "base/trace.h"
 
 enum

@@ -9,7 +9,9 @@
 #ifndef SLI_CONTEXT_RALLOC_FREE_RALLOC_FREE_H
 #define SLI_CONTEXT_RALLOC_FREE_RALLOC_FREE_H
 
+#include "suspend.h"
 #include "context/node.h"
+#include "context/ralloc/extension.h"
 #include "page/region.h"
 #include "port/compiler.h"
 

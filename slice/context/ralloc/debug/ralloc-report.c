@@ -15,7 +15,10 @@
 
 #include <slice/ralloc.h>
 
+#include "debug.h"
+#include "context/gc/gc.h"
 #include "context/node.h"
+#include "context/ralloc/extension.h"
 #include "port/os/os.h"
 
 enum

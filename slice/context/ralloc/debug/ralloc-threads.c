@@ -18,6 +18,7 @@
 #include "config.h"
 #include "alloc/untraced-slice.h"
 
+#include "debug.h"
 #include "context/node.h"
 #include "base/diag.h"
 #include "port/thread/tls.h"
