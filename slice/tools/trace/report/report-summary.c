@@ -3,7 +3,7 @@
  * Tools.  SPDX-License-Identifier: MIT
  */
 #include "report.h"
-#include "tools/trace/common/stage.h"
+#include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/tool.h"
 #include <math.h>
 #include <stdlib.h>
