@@ -11,10 +11,12 @@ EXTRA_DIST += \
 	%D%/changes/cmark.diff \
 	%D%/changes/ed.diff \
 	%D%/changes/events.diff \
+	%D%/changes/flights.diff \
 	%D%/changes/formulas.diff \
 	%D%/changes/groups.diff \
 	%D%/changes/huffman.diff \
 	%D%/changes/hunspell.diff \
+	%D%/changes/index.diff \
 	%D%/changes/jansson.diff \
 	%D%/changes/json-c.diff \
 	%D%/changes/jsoncpp.diff \
@@ -28,6 +30,7 @@ EXTRA_DIST += \
 	%D%/changes/outline.diff \
 	%D%/changes/particles.diff \
 	%D%/changes/patterns.diff \
+	%D%/changes/pieces.diff \
 	%D%/changes/polynomials.diff \
 	%D%/changes/quadtree.diff \
 	%D%/changes/replies.diff \
@@ -45,10 +48,12 @@ EXTRA_DIST += \
 	%D%/measured/cmark.txt \
 	%D%/measured/ed.txt \
 	%D%/measured/events.txt \
+	%D%/measured/flights.txt \
 	%D%/measured/formulas.txt \
 	%D%/measured/groups.txt \
 	%D%/measured/huffman.txt \
 	%D%/measured/hunspell.txt \
+	%D%/measured/index.txt \
 	%D%/measured/jansson.txt \
 	%D%/measured/json-c.txt \
 	%D%/measured/jsoncpp.txt \
@@ -62,6 +67,7 @@ EXTRA_DIST += \
 	%D%/measured/outline.txt \
 	%D%/measured/particles.txt \
 	%D%/measured/patterns.txt \
+	%D%/measured/pieces.txt \
 	%D%/measured/polynomials.txt \
 	%D%/measured/quadtree.txt \
 	%D%/measured/replies.txt \
