@@ -30,13 +30,13 @@ sli_arena_lock_fini (ArenaLock *lock)
 }
 
 void
-sli_arena_lock (ArenaLock *lock, const void *arena)
+sli_arena_lock (ArenaLock *lock, const void *arena, const char *operation)
 {
   if (UNLIKELY (pthread_mutex_lock (&lock->mutex) != 0))
     sli_diag_abort (ARENA_MISUSE_REENTRY,
-                    "arena %p: a function that one of its calls runs has"
+                    "%s: arena %p: a function that one of its calls runs has"
                     " called it",
-                    arena);
+                    operation, arena);
 }
 
 void

@@ -28,8 +28,9 @@ typedef struct
 
 void sli_arena_lock_init (ArenaLock *lock);
 void sli_arena_lock_fini (ArenaLock *lock);
-/* Reports misuse if this thread has the lock. */
-void sli_arena_lock (ArenaLock *lock, const void *arena);
+/* Reports misuse by `operation' if this thread has the lock. */
+void sli_arena_lock (ArenaLock *lock, const void *arena,
+                     const char *operation);
 void sli_arena_unlock (ArenaLock *lock);
 
 #endif

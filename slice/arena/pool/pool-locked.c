@@ -50,7 +50,7 @@ sli_pool_acquire (const SlicePool *shown, const char *operation)
       return (SlicePool *) (uintptr_t) shown;
     }
   shell = shell_of (shown);
-  sli_arena_lock (&shell->lock, shown);
+  sli_arena_lock (&shell->lock, shown, operation);
   return shell->pool;
 }
 

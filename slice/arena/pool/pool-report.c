@@ -15,7 +15,7 @@ void
 sli_pool_report_foreign (const SlicePool *pool, const void *object)
 {
   sli_diag_abort (ARENA_MISUSE_POOL_FOREIGN,
-                  "pool %p: %p is not of this pool",
+                  "slice_pool_free: pool %p: %p is not of this pool",
                   pool->handle, object);
 }
 
@@ -23,10 +23,10 @@ void
 sli_pool_report_interior (const SlicePool *pool, const void *object,
                           size_t offset)
 {
-  sli_diag_abort (ARENA_MISUSE_POOL_INTERIOR,
-                  "pool %p: %p is %zu bytes inside an object of %zu",
-                  pool->handle, object, offset,
-                  pool->options.object_bytes);
+  sli_diag_abort (
+      ARENA_MISUSE_POOL_INTERIOR,
+      "slice_pool_free: pool %p: %p is %zu bytes inside an object of %zu",
+      pool->handle, object, offset, pool->options.object_bytes);
 }
 
 void
@@ -34,6 +34,6 @@ sli_pool_report_twice (const SlicePool *pool, const void *object)
 {
   sli_diag_abort (
       ARENA_MISUSE_POOL_TWICE,
-      "pool %p: %p (objects of %zu bytes) is free already",
+      "slice_pool_free: pool %p: %p (objects of %zu bytes) is free already",
       pool->handle, object, pool->options.object_bytes);
 }

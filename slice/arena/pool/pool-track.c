@@ -238,7 +238,8 @@ chunk_require_filled (const SlicePool *pool, const char *chunk)
     if ((unsigned char) chunk[i] != FILL_BYTE)
       sli_diag_abort (
           ARENA_MISUSE_POOL_WRITTEN,
-          "pool %p: %p was written to at byte %zu while free",
+          "slice_pool_alloc: pool %p: %p was written to at byte %zu while"
+          " free",
           pool->handle, (const void *) chunk, i);
 }
 

@@ -31,13 +31,14 @@ slice_source_destroy (const SliceSource *source)
   if (source->data != &owned_tag)
     sli_diag_abort (
         ARENA_MISUSE_SOURCE_KIND,
-        "source %s: it can't be ended, it is not of"
+        "slice_source_destroy: source %s: it can't be ended, it is not of"
         " slice_source_huge_new() or slice_source_file_new()",
         source->name);
   OwnedSource *owned = (OwnedSource *) (uintptr_t) source;
   if (sli_span_heap_is_busy (&owned->heap))
     sli_diag_abort (ARENA_MISUSE_SOURCE_BUSY,
-                    "source %s: ended while its memory is in use",
+                    "slice_source_destroy: source %s: ended while its memory"
+                    " is in use",
                     source->name);
   sli_span_heap_fini (&owned->heap);
   owned->end (owned);

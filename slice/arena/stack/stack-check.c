@@ -63,9 +63,8 @@ head_guard (const char *object, const ObjectHead *head, uint64_t kind)
 void
 sli_stack_check_note (SliceStack *stack, char *object, size_t size)
 {
-  ObjectHead head = { .below = stack->top,
-                      .size = size,
-                      .serial = ++stack->serial };
+  ObjectHead head
+      = { .below = stack->top, .size = size, .serial = ++stack->serial };
 
   head.guard = head_guard (object, &head, GUARD_LIVE);
   head_write (stack, object, head);
@@ -105,7 +104,8 @@ stack_is_above (const SliceStack *stack, const char *object)
 }
 
 static _Noreturn void
-report_checked (const SliceStack *stack, const char *object)
+report_checked (const SliceStack *stack, const char *object,
+                const char *operation)
 {
   ObjectHead head = head_read (stack, object);
   ObjectHead top = { .below = NULL };
@@ -115,29 +115,30 @@ report_checked (const SliceStack *stack, const char *object)
   if (head.guard == head_guard (object, &head, GUARD_RELEASED))
     sli_diag_abort (
         ARENA_MISUSE_TWICE,
-        "stack arena %p: %p (%zu bytes, serial %llu) was released"
+        "%s: stack arena %p: %p (%zu bytes, serial %llu) was released"
         " before",
-        (const void *) stack, (const void *) object, head.size,
+        operation, (const void *) stack, (const void *) object, head.size,
         (unsigned long long) head.serial);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
-    sli_diag_abort (
-        ARENA_MISUSE_FOREIGN,
-        "stack arena %p: no object begins at %p, or the data"
-        " before it are damaged; the top is %p (%zu bytes,"
-        " serial %llu)",
-        (const void *) stack, (const void *) object, (const void *) stack->top,
-        top.size, (unsigned long long) top.serial);
-  sli_diag_abort (
-      ARENA_MISUSE_ORDER,
-      "stack arena %p: release of %p (%zu bytes, serial %llu)"
-      " out of order; the top is %p (%zu bytes, serial %llu)",
-      (const void *) stack, (const void *) object, head.size,
-      (unsigned long long) head.serial, (const void *) stack->top, top.size,
-      (unsigned long long) top.serial);
+    sli_diag_abort (ARENA_MISUSE_FOREIGN,
+                    "%s: stack arena %p: no object begins at %p, or the data"
+                    " before it are damaged; the top is %p (%zu bytes,"
+                    " serial %llu)",
+                    operation, (const void *) stack, (const void *) object,
+                    (const void *) stack->top, top.size,
+                    (unsigned long long) top.serial);
+  sli_diag_abort (ARENA_MISUSE_ORDER,
+                  "%s: stack arena %p: release of %p (%zu bytes, serial %llu)"
+                  " out of order; the top is %p (%zu bytes, serial %llu)",
+                  operation, (const void *) stack, (const void *) object,
+                  head.size, (unsigned long long) head.serial,
+                  (const void *) stack->top, top.size,
+                  (unsigned long long) top.serial);
 }
 
 void
-sli_stack_report (const SliceStack *stack, const char *object)
+sli_stack_report (const SliceStack *stack, const char *object,
+                  const char *operation)
 {
   const Bump *bump = &stack->bump;
   char *at = bump->current != BLOCK_NONE ? sli_bump_at (bump) : NULL;
@@ -145,23 +146,23 @@ sli_stack_report (const SliceStack *stack, const char *object)
   if (!stack_could_hold (stack, object))
     sli_diag_abort (
         ARENA_MISUSE_FOREIGN,
-        "stack arena %p: %p is not of this stack, or it was released"
+        "%s: stack arena %p: %p is not of this stack, or it was released"
         " before and its block returned; the place of the next object is"
         " %p",
-        (const void *) stack, (const void *) object, (void *) at);
+        operation, (const void *) stack, (const void *) object, (void *) at);
   if (stack->is_checked)
-    report_checked (stack, object);
+    report_checked (stack, object, operation);
   if (stack_is_above (stack, object))
-    sli_diag_abort (
-        ARENA_MISUSE_TWICE,
-        "stack arena %p: %p was released before; the place of"
-        " the next object is %p",
-        (const void *) stack, (const void *) object, (void *) at);
+    sli_diag_abort (ARENA_MISUSE_TWICE,
+                    "%s: stack arena %p: %p was released before; the place of"
+                    " the next object is %p",
+                    operation, (const void *) stack, (const void *) object,
+                    (void *) at);
   sli_diag_abort (
       ARENA_MISUSE_ORDER,
-      "stack arena %p: release of %p out of order; the place of"
+      "%s: stack arena %p: release of %p out of order; the place of"
       " the next object is %p",
-      (const void *) stack, (const void *) object, (void *) at);
+      operation, (const void *) stack, (const void *) object, (void *) at);
 }
 
 void
@@ -169,45 +170,47 @@ slice_stack_check_v1 (const SliceStack *stack, const void *object, int fault)
 {
   sli_stack_require (stack, "slice_stack_release");
   if (!stack_could_hold (stack, object))
-    sli_diag_abort (
-        ARENA_MISUSE_FOREIGN,
-        "stack arena %p: no object begins at %p: it is not of this stack, or"
-        " it was released before and its block returned",
-        (const void *) stack, object);
+    sli_diag_abort (ARENA_MISUSE_FOREIGN,
+                    "slice_stack_release: stack arena %p: no object begins at "
+                    "%p: it is not of this stack, or"
+                    " it was released before and its block returned",
+                    (const void *) stack, object);
   if (stack_is_above (stack, object))
     fault = ARENA_MISUSE_TWICE;
   if (fault == ARENA_MISUSE_TWICE)
-    sli_diag_abort (ARENA_MISUSE_TWICE,
-                    "stack arena %p: %p was released before",
-                    (const void *) stack, object);
+    sli_diag_abort (
+        ARENA_MISUSE_TWICE,
+        "slice_stack_release: stack arena %p: %p was released before",
+        (const void *) stack, object);
   if (fault == ARENA_MISUSE_OVERRUN)
-    sli_diag_abort (
-        ARENA_MISUSE_OVERRUN,
-        "stack arena %p: the data before the top %p are damaged:"
-        " an overrun of the object below",
-        (const void *) stack, object);
+    sli_diag_abort (ARENA_MISUSE_OVERRUN,
+                    "slice_stack_release: stack arena %p: the data before the "
+                    "top %p are damaged:"
+                    " an overrun of the object below",
+                    (const void *) stack, object);
   if (fault != 0)
-    sli_diag_abort (
-        ARENA_MISUSE_FOREIGN,
-        "stack arena %p: no object begins at %p, or the data"
-        " before it are damaged",
-        (const void *) stack, object);
+    sli_diag_abort (ARENA_MISUSE_FOREIGN,
+                    "slice_stack_release: stack arena %p: no object begins at "
+                    "%p, or the data"
+                    " before it are damaged",
+                    (const void *) stack, object);
 }
 
 void
-sli_stack_check_release (SliceStack *stack, char *object)
+sli_stack_check_release (SliceStack *stack, char *object,
+                         const char *operation)
 {
   ObjectHead head;
 
   if (object != stack->top)
-    sli_stack_report (stack, object);
+    sli_stack_report (stack, object, operation);
   head = head_read (stack, object);
   if (head.guard != head_guard (object, &head, GUARD_LIVE))
     sli_diag_abort (
         ARENA_MISUSE_OVERRUN,
-        "stack arena %p: the data before the top %p are damaged:"
+        "%s: stack arena %p: the data before the top %p are damaged:"
         " an overrun of the object below",
-        (const void *) stack, (const void *) object);
+        operation, (const void *) stack, (const void *) object);
   stack->top = head.below;
   head.guard = head_guard (object, &head, GUARD_RELEASED);
   head_write (stack, object, head);

@@ -204,7 +204,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
     return slice_stack_alloc (stack, new_size);
   sli_stack_leave_empty (stack);
   if (!stack_is_top (stack, object, old_size))
-    sli_stack_report (stack, object);
+    sli_stack_report (stack, object, "slice_stack_resize");
   if (new_size > SIZE_MAX / 4)
     {
       errno = ENOMEM;
@@ -213,7 +213,7 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   kept = old_size < new_size ? old_size : new_size;
   top = object;
   if (stack->is_checked)
-    sli_stack_check_release (stack, top);
+    sli_stack_check_release (stack, top, "slice_stack_resize");
   is_here = stack_resize_here (stack, top, kept, new_size);
   if (is_here)
     stack_report_moved (stack, top, top, new_size);

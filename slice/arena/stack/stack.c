@@ -444,11 +444,11 @@ slice_stack_release_slow_v1 (SliceStack *stack, void *object)
   if (object == NULL)
     return;
   if (stack->is_checked)
-    sli_stack_check_release (stack, object);
+    sli_stack_check_release (stack, object, "slice_stack_release");
   if (stack->bump.chain.is_traced)
     sli_traced_cut (&stack->bump, object);
   if (!stack_release (stack, object))
-    sli_stack_report (stack, object);
+    sli_stack_report (stack, object, "slice_stack_release");
 }
 
 /* --- the rest ------------------------------------------------------------ */

@@ -115,9 +115,11 @@ bool sli_stack_release_here (SliceStack *stack, char *object,
 void sli_stack_check_note (SliceStack *stack, char *object, size_t size);
 
 /* Reports misuse unless the object is the top; records its release. */
-void sli_stack_check_release (SliceStack *stack, char *object);
+void sli_stack_check_release (SliceStack *stack, char *object,
+                              const char *operation);
 
 /* Reports what is wrong with the release of an address that is not the top. */
-_Noreturn void sli_stack_report (const SliceStack *stack, const char *object);
+_Noreturn void sli_stack_report (const SliceStack *stack, const char *object,
+                                 const char *operation);
 
 #endif

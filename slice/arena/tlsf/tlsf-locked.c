@@ -49,7 +49,7 @@ sli_tlsf_acquire (const SliceTlsf *shown, const char *operation)
       return (SliceTlsf *) (uintptr_t) shown;
     }
   shell = shell_of (shown);
-  sli_arena_lock (&shell->lock, shown);
+  sli_arena_lock (&shell->lock, shown, operation);
   return shell->tlsf;
 }
 

@@ -53,22 +53,24 @@ end_is_sound (const SliceTlsf *tlsf, const TlsfBlock *end, bool before_is_free)
  * block keeps its old header, with the bit BLOCK_FREE. */
 _Noreturn static void
 report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
-               const TlsfBlock *block, const void *object)
+               const TlsfBlock *block, const void *object,
+               const char *operation)
 {
   if (tlsf_block_is_free (outer)
       && (outer == block || tlsf_block_is_free (block)))
     sli_diag_abort (ARENA_MISUSE_TLSF_TWICE,
-                    "TLSF heap %p: %p is free already",
+                    "%s: TLSF heap %p: %p is free already", operation,
                     tlsf->handle, object);
   sli_diag_abort (ARENA_MISUSE_TLSF_FOREIGN,
-                  "TLSF heap %p: %p is no object of this heap",
+                  "%s: TLSF heap %p: %p is no object of this heap", operation,
                   tlsf->handle, object);
 }
 
 /* Reports the first block of the region that is not sound.  If all are sound
  * up to the one behind the object's, the address is wrong. */
 void
-sli_tlsf_report_object (const SliceTlsf *tlsf, const void *object)
+sli_tlsf_report_object (const SliceTlsf *tlsf, const void *object,
+                        const char *operation)
 {
   static const TlsfBlock none;
   const TlsfBlock *block
@@ -79,7 +81,7 @@ sli_tlsf_report_object (const SliceTlsf *tlsf, const void *object)
 
   if (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0
       || !sli_tlsf_region_of (tlsf, block, &region))
-    report_within (tlsf, &none, block, object);
+    report_within (tlsf, &none, block, object, operation);
   end = tlsf_block_at (region.first, region.bytes);
   last = &none;
   before_is_free = false;
@@ -92,13 +94,13 @@ sli_tlsf_report_object (const SliceTlsf *tlsf, const void *object)
           && !sli_tlsf_tail_is_whole (tlsf, at))
         sli_tlsf_report_overrun (tlsf, at);
       if (at > block)
-        report_within (tlsf, last, block, object);
+        report_within (tlsf, last, block, object, operation);
       before_is_free = tlsf_block_is_free (at);
       last = at;
     }
   if (!end_is_sound (tlsf, end, before_is_free))
     sli_tlsf_report_damaged (tlsf, end);
-  report_within (tlsf, last, block, object);
+  report_within (tlsf, last, block, object, operation);
 }
 
 /* --- blocks in order ----------------------------------------------------- */

@@ -285,7 +285,7 @@ slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
  * not say that this one is free: otherwise it was freed and joined. */
 static inline TlsfBlock *
 tlsf_block_require (const SliceTlsf *tlsf, const void *object,
-                    size_t front_bytes)
+                    size_t front_bytes, const char *operation)
 {
   TlsfBlock *block = object_block ((const char *) object - front_bytes);
   size_t offset = (uintptr_t) block - tlsf->low;
@@ -293,35 +293,36 @@ tlsf_block_require (const SliceTlsf *tlsf, const void *object,
 
   if (UNLIKELY (offset >= tlsf->span_bytes)
       || UNLIKELY (((uintptr_t) object & (TLSF_UNIT_BYTES - 1)) != 0))
-    sli_tlsf_report_object (tlsf, object);
+    sli_tlsf_report_object (tlsf, object, operation);
   stride = (block->stride_and_bits ^ tlsf->tag) & ~BLOCK_BEFORE_FREE;
   TLSF_STEP ();
   if (UNLIKELY ((stride & (TLSF_UNIT_BYTES - 1)) != 0)
       || UNLIKELY (stride - BLOCK_STRIDE_MIN
                    >= tlsf->span_bytes - offset - TLSF_UNIT_BYTES))
-    sli_tlsf_report_object (tlsf, object);
+    sli_tlsf_report_object (tlsf, object, operation);
   after = tlsf_block_at (block, stride)->stride_and_bits;
   tag = (after & BLOCK_FREE) != 0 ? 0 : tlsf->tag;
   TLSF_STEP ();
   if (UNLIKELY (((after ^ tag) & (BLOCK_TAG_MASK | BLOCK_BEFORE_FREE)) != 0))
-    sli_tlsf_report_object (tlsf, object);
+    sli_tlsf_report_object (tlsf, object, operation);
   return block;
 }
 
 /* The same in any heap.  A checked heap reads nothing outside its regions, and
  * the end of the block must be intact. */
 static TlsfBlock *
-tlsf_block_asked (const SliceTlsf *tlsf, const void *object)
+tlsf_block_asked (const SliceTlsf *tlsf, const void *object,
+                  const char *operation)
 {
   Region region;
   TlsfBlock *block;
 
-  sli_tlsf_require (tlsf, "slice_tlsf_free");
+  sli_tlsf_require (tlsf, operation);
   if (tlsf->is_checked && !sli_tlsf_region_of (tlsf, object, &region))
-    sli_tlsf_report_object (tlsf, object);
-  block = tlsf_block_require (tlsf, object, tlsf->front_bytes);
+    sli_tlsf_report_object (tlsf, object, operation);
+  block = tlsf_block_require (tlsf, object, tlsf->front_bytes, operation);
   if (tlsf->is_checked && !sli_tlsf_tail_is_whole (tlsf, block))
-    sli_tlsf_report_object (tlsf, object);
+    sli_tlsf_report_object (tlsf, object, operation);
   return block;
 }
 
@@ -434,7 +435,7 @@ free_any (SliceTlsf *tlsf, void *object)
       sli_tlsf_locked_free (tlsf, object);
       return;
     }
-  block = tlsf_block_asked (tlsf, object);
+  block = tlsf_block_asked (tlsf, object, "slice_tlsf_free");
   sli_tlsf_note_free (tlsf, block);
   tlsf_block_free (tlsf, block);
 }
@@ -445,7 +446,8 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
   if (UNLIKELY (object == NULL))
     return;
   if (LIKELY (tlsf->quick_kind == ARENA_TLSF))
-    tlsf_block_free (tlsf, tlsf_block_require (tlsf, object, 0));
+    tlsf_block_free (
+        tlsf, tlsf_block_require (tlsf, object, 0, "slice_tlsf_free"));
   else
     free_any (tlsf, object);
 }
@@ -455,8 +457,10 @@ slice_tlsf_free (SliceTlsf *tlsf, void *object)
 size_t
 slice_tlsf_object_bytes_v1 (const SliceTlsf *shown, const void *object)
 {
-  const SliceTlsf *tlsf = sli_tlsf_acquire (shown, "slice_tlsf_object_bytes");
-  size_t bytes = tlsf_block_usable (tlsf, tlsf_block_asked (tlsf, object));
+  const char *operation = "slice_tlsf_object_bytes";
+  const SliceTlsf *tlsf = sli_tlsf_acquire (shown, operation);
+  size_t bytes = tlsf_block_usable (
+      tlsf, tlsf_block_asked (tlsf, object, operation));
 
   sli_tlsf_release (shown);
   return bytes;
@@ -539,7 +543,7 @@ object_resize (SliceTlsf *tlsf, void *object, size_t size)
       errno = ENOMEM;
       return NULL;
     }
-  block = tlsf_block_asked (tlsf, object);
+  block = tlsf_block_asked (tlsf, object, "slice_tlsf_resize");
   stride = stride_for (tlsf, size);
   have = tlsf_block_stride (block);
   usable = tlsf_block_usable (tlsf, block);

@@ -561,7 +561,8 @@ void sli_tlsf_locked_free (SliceTlsf *shown, void *object);
 /* Reports what is wrong with an address that no live object has, or whose
  * block is not sound. */
 _Noreturn void sli_tlsf_report_object (const SliceTlsf *tlsf,
-                                       const void *object);
+                                       const void *object,
+                                       const char *operation);
 
 /* --- tlsf-tail.c: checked heaps, and heaps under a tool ------------------ */
 
