@@ -118,6 +118,7 @@ EXTRA_DIST += \
 	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
+	%D%/predicted/units.txt \
 	%D%/predicted/xml2.txt \
 	%D%/predicted/yajl.txt \
 	%D%/predicted/yaml.txt \
@@ -175,6 +176,7 @@ EXTRA_DIST += \
 	%D%/programs/tinyxml.sh \
 	%D%/programs/tokens.c \
 	%D%/programs/tree.sh \
+	%D%/programs/units.c \
 	%D%/programs/xml2.c \
 	%D%/programs/xml2.sh \
 	%D%/programs/yajl.c \
