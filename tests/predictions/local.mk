@@ -114,6 +114,7 @@ EXTRA_DIST += \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
 	%D%/predicted/simplecpp.txt \
+	%D%/predicted/tidy.txt \
 	%D%/predicted/timers.txt \
 	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
@@ -170,6 +171,7 @@ EXTRA_DIST += \
 	%D%/programs/requests.c \
 	%D%/programs/simplecpp.cc \
 	%D%/programs/simplecpp.sh \
+	%D%/programs/tidy.sh \
 	%D%/programs/timers.c \
 	%D%/programs/timers.sh \
 	%D%/programs/tinyxml.cc \
