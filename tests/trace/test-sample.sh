@@ -441,6 +441,36 @@ do
     "$work/err") $(grep -vc ' ratio ' "$work/out")" "4 1 1 0"
 done
 
+# --- what a pair that is not sampled costs ---
+# Under valgrind the recorder would restart the program, to be the first object;
+# an object whose name is that of a sanitizer's prevents that.
+if command -v valgrind > "$work/null" && [ "$(uname -m)" = x86_64 ]; then
+  compile pairs applied.c -O2 -lpthread -ldl
+  echo 'int unused;' > "$work/empty.c"
+  $CC -shared -fPIC "$work/empty.c" -o "$work/empty-san.so"
+  pairs () # preload, how many: instructions
+  {
+    rm -rf "$work/spool"
+    mkdir "$work/spool"
+    LD_PRELOAD=$1 SLICE_TRACE_SPOOL=$work/spool \
+      SLICE_TRACE_RECORD=depth=128,free=4,sample=1073741824,seed=1,follow \
+      valgrind --tool=callgrind --callgrind-out-file="$work/callgrind" \
+      --log-file="$work/log" "$work/pairs" pairs $2 > "$work/out"
+    sed -n 's/^totals: //p' "$work/callgrind"
+  }
+  a_pair () # preload
+  {
+    echo $((($(pairs "$1" 30000) - $(pairs "$1" 10000)) / 20000))
+  }
+  plain=$(a_pair "")
+  left_out=$(a_pair \
+    "$build/slice/tools/.libs/slice-trace-record.so:$work/empty-san.so")
+  echo "# a pair: $plain instructions, $left_out with the recorder"
+  equal pair-costs "$((left_out > plain && left_out <= plain + 15))" 1
+else
+  skip pair-costs "no valgrind, or another processor"
+fi
+
 # --- a version that is not known, and damage ---
 head_with () # offset, byte: $t with that byte, as $work/bad
 {

@@ -135,31 +135,36 @@ sli_sample_forget (const void *block)
 
 /* --- the choice ---------------------------------------------------------- */
 
+/* The bytes before the next point: the last byte of a gap is at the point. */
+static size_t
+gap_draw (RecordThread *self)
+{
+  return sample_gap (&self->sample_random, sli_record.sample_bytes) - 1;
+}
+
 /* Draws a thread's first gap. */
 static void
 thread_start (RecordThread *self)
 {
   uint64_t number = atomic_fetch_add (&sampling.n_threads, 1);
   self->sample_random = sample_mix (sampling.seed ^ sample_mix (number + 1));
-  self->sample_left
-      = sample_gap (&self->sample_random, sli_record.sample_bytes);
+  self->sample_left = gap_draw (self);
   self->line_left = self->sample_left;
 }
 
 bool
 sli_sample_take (RecordThread *self, size_t size)
 {
-  if (UNLIKELY (self->sample_left == 0))
+  if (UNLIKELY (self->sample_random == 0))
     thread_start (self);
-  if (sample_passes (self, size))
+  if (sample_passes (self, size == 0 ? 1 : size))
     return false;
   /* a source line that was reported for an earlier block */
   if (self->line_left != self->sample_left)
     self->line = 0;
   /* a block with several points is one sample, and the process has no memory:
    * it starts again at the block's end */
-  self->sample_left
-      = sample_gap (&self->sample_random, sli_record.sample_bytes);
+  self->sample_left = gap_draw (self);
   return true;
 }
 
@@ -168,7 +173,8 @@ sli_sample_child_start (RecordThread *self)
 {
   uint64_t other = sampling.is_fixed ? sli_record.epoch : (uint64_t)getpid ();
   sampling.seed = sample_mix (sampling.seed ^ sample_mix (other));
-  self->sample_random = sample_mix (self->sample_random ^ sampling.seed);
+  if (self->sample_random != 0)
+    self->sample_random = sample_mix (self->sample_random ^ sampling.seed);
 }
 
 void

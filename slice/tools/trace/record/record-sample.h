@@ -16,30 +16,27 @@
 #define SAMPLE_FILTER_SLOTS (1u << SAMPLE_FILTER_BITS)
 #define SAMPLE_FILTER_ALWAYS 255
 
-/* By a hash of the address: how many sampled blocks live there.
- * SAMPLE_FILTER_ALWAYS stays. */
+/* By the address: how many sampled blocks live there.  SAMPLE_FILTER_ALWAYS
+ * stays. */
 extern _Atomic uint8_t sli_sample_filter[SAMPLE_FILTER_SLOTS]
     __attribute__ ((visibility ("hidden")));
 
+/* The address's lower bits, without those that are 0 in each block. */
 static inline uint32_t
 sample_slot (uint64_t address)
 {
-  return (uint32_t)(address >> 4) * UINT32_C (0x9E3779B1)
-         >> (32 - SAMPLE_FILTER_BITS);
+  uint32_t low = (uint16_t)address;
+  __asm__ ("" : "+r"(low)); /* or gcc shifts first, and then extends */
+  return low >> (16 - SAMPLE_FILTER_BITS);
 }
 
-/* A block of 0 bytes counts as one of 1 byte. */
-static inline size_t
-sample_bytes (size_t size)
-{
-  return size + (size == 0);
-}
-
-/* Returns true if the next point is beyond a block of that size. */
+/* Returns true if the next point is beyond a block of that size.  Not for a
+ * block of 0 bytes, which counts as one of 1 byte: sli_sample_take() does
+ * that. */
 static inline bool
 sample_is_beyond (const RecordThread *self, size_t size)
 {
-  return LIKELY (sample_bytes (size) < self->sample_left);
+  return LIKELY (size - 1 < self->sample_left);
 }
 
 /* The same, and counts the block's bytes: nothing is recorded of it. */
@@ -48,7 +45,7 @@ sample_passes (RecordThread *self, size_t size)
 {
   if (!sample_is_beyond (self, size))
     return false;
-  self->sample_left -= sample_bytes (size);
+  self->sample_left -= size;
   return true;
 }
 

@@ -37,8 +37,9 @@ typedef struct
  * every event. */
 typedef struct
 {
-  /* the bytes up to the next sample; 0 if it is not drawn yet, if everything
-   * is recorded, or while libslice calls malloc for itself */
+  /* the bytes that can be allocated before the next sample; 0 also if it is
+   * not drawn yet, if everything is recorded, or while libslice calls malloc
+   * for itself */
   size_t sample_left;
   bool busy;       /* an event is being recorded: count, don't record */
   uint8_t tag;     /* the operation that the next inner call stands for */
@@ -57,7 +58,8 @@ typedef struct
   uint32_t line; /* string id of a source line for the next allocation */
   size_t line_left; /* sample_left when the line was reported */
   size_t sample_outside; /* sample_left while `inside' is not 0 */
-  uint64_t sample_random; /* the state of the thread's random numbers */
+  /* the state of the thread's random numbers; 0: no gap is drawn yet */
+  uint64_t sample_random;
   uint64_t base_ticks;    /* the chunk's times count from here */
   /* the stack of the last full walk, outermost frame first */
   uint32_t depth;
