@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	%D%/changes/simplecpp.diff \
 	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
+	%D%/changes/units.diff \
 	%D%/changes/xml2.diff \
 	%D%/changes/yajl.diff \
 	%D%/changes/yaml.diff \
@@ -75,6 +76,7 @@ EXTRA_DIST += \
 	%D%/measured/simplecpp.txt \
 	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
+	%D%/measured/units.txt \
 	%D%/measured/xml2.txt \
 	%D%/measured/yajl.txt \
 	%D%/measured/yaml.txt \
