@@ -122,6 +122,7 @@ EXTRA_DIST += \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
 	%D%/predicted/units.txt \
+	%D%/predicted/values.txt \
 	%D%/predicted/xml2.txt \
 	%D%/predicted/yajl.txt \
 	%D%/predicted/yaml.txt \
@@ -181,6 +182,7 @@ EXTRA_DIST += \
 	%D%/programs/tokens.c \
 	%D%/programs/tree.sh \
 	%D%/programs/units.c \
+	%D%/programs/values.c \
 	%D%/programs/xml2.c \
 	%D%/programs/xml2.sh \
 	%D%/programs/yajl.c \
