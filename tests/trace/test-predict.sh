@@ -123,6 +123,11 @@ changed=$("$work/changed")
 equal "page faults as in the changed program" \
   "$((faults < changed + changed / 4 + 400))" 1
 echo "# $faults, and $changed in the changed program"
+# a context goes with the last block of a burst, and its memory is used again
+faults=$(LD_PRELOAD="$build/slice/.libs/libslice.so.0:$trial" \
+  SLICE_TRIAL=context SLICE_ADVICE=$work/rounds.advice "$work/rounds")
+equal "contexts are freed" "$((faults < 2 * changed))" 1
+echo "# $faults with contexts"
 
 # free (NULL) frees no other block: a loop with it only frees
 cat > "$work/nulls.c" << 'END'

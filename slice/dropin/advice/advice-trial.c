@@ -50,11 +50,19 @@
 RegionArea sli_region_area;
 RegionSite sli_region_sites[ADVICE_SITES_MAX];
 
+/* The context of blocks that are allocated between two bursts of frees. */
+typedef struct
+{
+  uint64_t n_live;
+} Owner;
+
 static struct
 {
   SliceLinear *linear;
   SlicePool *pool;
-  void *context;
+  bool has_contexts;
+  Owner *owner; /* of the blocks that are allocated now; NULL: none yet */
+  uint64_t n_freed; /* blocks in a row */
   bool has_slices;
   size_t object_bytes; /* of the pool, or of the slices */
   uintptr_t top;       /* of the range that is mapped */
@@ -156,6 +164,46 @@ frees_note (void)
   frees.n_total += frees.n - 1;
 }
 
+/* --- contexts ------------------------------------------------------------ */
+
+/* The trial does not know the owners of blocks.  Those of a site with owners
+ * are allocated together, and freed in bursts.  So a context begins after a
+ * burst, and is freed with the last of its blocks, in one walk. */
+static void *
+node_alloc (size_t size)
+{
+  void *block;
+
+  if (size > RALLOC_INLINE_MAX_V1)
+    return NULL;
+  if (trial.owner == NULL || trial.n_freed >= FREES_MIN)
+    {
+      Owner *owner = ralloc_size (NULL, sizeof *owner);
+
+      if (owner == NULL)
+        return NULL;
+      owner->n_live = 0;
+      trial.owner = owner;
+    }
+  trial.n_freed = 0;
+  block = ralloc_size (trial.owner, size);
+  trial.owner->n_live += block != NULL;
+  return block;
+}
+
+static void
+node_free (void *block)
+{
+  Owner *owner = ralloc_parent (block);
+
+  trial.n_freed++;
+  if (--owner->n_live > 0)
+    return;
+  if (owner == trial.owner)
+    trial.owner = NULL;
+  ralloc_free (owner);
+}
+
 /* --- blocks -------------------------------------------------------------- */
 
 void *
@@ -167,8 +215,8 @@ sli_region_alloc (unsigned site UNUSED, size_t size)
     block = slice_linear_alloc (trial.linear, size == 0 ? 1 : size);
   else if (trial.pool != NULL && size <= trial.object_bytes)
     block = slice_pool_alloc (trial.pool);
-  else if (trial.context != NULL && size <= RALLOC_INLINE_MAX_V1)
-    block = ralloc_size (trial.context, size);
+  else if (trial.has_contexts)
+    block = node_alloc (size);
   else if (trial.has_slices && size <= trial.object_bytes)
     block = slice_try_alloc (trial.object_bytes);
   if (block == NULL)
@@ -190,8 +238,8 @@ sli_region_free (void *block)
     slice_pool_free (trial.pool, block);
   else if (trial.has_slices)
     slice_free1 (trial.object_bytes, block);
-  else if (trial.context != NULL)
-    ralloc_free (block);
+  else if (trial.has_contexts)
+    node_free (block);
   else if (trial.n_live == 0)
     slice_linear_reset (trial.linear, SLICE_KEEP_ALL);
 }
@@ -225,7 +273,7 @@ arena_make (const char *wanted)
   if (strcmp (wanted, "linear") == 0)
     trial.linear = slice_linear_new (NULL);
   else if (strcmp (wanted, "context") == 0)
-    trial.context = ralloc_context (NULL);
+    trial.has_contexts = true;
   else if (strncmp (wanted, "pool ", 5) == 0)
     {
       trial.object_bytes = strtoul (wanted + 5, NULL, 10);
@@ -238,7 +286,7 @@ arena_make (const char *wanted)
     }
   else
     return true;
-  return trial.linear != NULL || trial.pool != NULL || trial.context != NULL
+  return trial.linear != NULL || trial.pool != NULL || trial.has_contexts
          || trial.has_slices;
 }
 

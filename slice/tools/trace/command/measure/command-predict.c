@@ -94,9 +94,9 @@ site_find (const char *trace, const ProfileOptions *options,
  * program does not free block by block: loops that do only that go, and other
  * frees save at least two calls, which the runs still make; allocations are
  * inline.  With a pool or slices the calls become inline, but the processor has
- * overlapped most of them with the program's work anyway.  With a context the
- * program frees an owner, and the library walks through its nodes as the
- * program has walked through the blocks: so only the calls go. */
+ * overlapped most of them with the program's work anyway.  With contexts the
+ * program frees an owner, and the library walks through its nodes instead of
+ * the program, whose calls and steps go. */
 static Estimate
 saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
 {
@@ -111,7 +111,8 @@ saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
                      + site->n_allocs * costs.call_nsec)
                     * 1e-9;
   else if (strcmp (site->arena, "context") == 0)
-    saving.value += site->n_frees * costs.call_nsec * 1e-9;
+    saving.value
+        += site->n_frees * (2 * costs.call_nsec + costs.step_nsec) * 1e-9;
   return saving;
 }
 
