@@ -36,9 +36,11 @@ EXTRA_DIST += \
 	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
 	%D%/changes/simplecpp.diff \
+	%D%/changes/tidy.diff \
 	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
 	%D%/changes/units.diff \
+	%D%/changes/values.diff \
 	%D%/changes/xml2.diff \
 	%D%/changes/yajl.diff \
 	%D%/changes/yaml.diff \
@@ -74,9 +76,11 @@ EXTRA_DIST += \
 	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
 	%D%/measured/simplecpp.txt \
+	%D%/measured/tidy.txt \
 	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
 	%D%/measured/units.txt \
+	%D%/measured/values.txt \
 	%D%/measured/xml2.txt \
 	%D%/measured/yajl.txt \
 	%D%/measured/yaml.txt \
