@@ -463,6 +463,45 @@ test_frames (void)
       }
 }
 
+/* A frame of n objects of many sizes, the same for the same seed. */
+static void
+frame_fill_mixed (SliceLinear *linear, unsigned n, size_t size_max,
+                  uint32_t seed)
+{
+  GRand *random = g_rand_new_with_seed (seed);
+
+  for (unsigned i = 0; i < n; i++)
+    g_assert_nonnull (slice_linear_alloc (
+        linear, (size_t) g_rand_int_range (random, 0, (gint32) size_max)));
+  g_rand_free (random);
+}
+
+/* The second of two equal frames requests nothing, wherever the first one
+ * ended: in the embedded block, behind it, or in the third block. */
+static void
+test_second_frame (void)
+{
+  static const size_t sizes_max[] = { 16, 60, 300, 2000 };
+  SliceArenaStats first, second;
+
+  for (size_t k = 0; k < G_N_ELEMENTS (sizes_max); k++)
+    for (unsigned n = 1; n < 60; n++)
+      {
+        SliceLinear *linear = slice_linear_new (NULL);
+
+        frame_fill_mixed (linear, n, sizes_max[k], n);
+        slice_linear_reset (linear, SLICE_KEEP_ALL);
+        slice_linear_get_stats (linear, &first);
+        frame_fill_mixed (linear, n, sizes_max[k], n);
+        slice_linear_get_stats (linear, &second);
+        assert_stats_add_up (&second);
+        if (second.n_requests != first.n_requests)
+          g_error ("%u objects below %zu bytes: %zu requests, then %zu", n,
+                   sizes_max[k], first.n_requests, second.n_requests);
+        slice_linear_destroy (linear);
+      }
+}
+
 /* The blocks of a frame stay as they are if there is no memory for the one in
  * their place. */
 static void
@@ -1658,6 +1697,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/small-arenas", test_small_arenas);
   g_test_add_func ("/slice/linear/bytes-held", test_bytes_held);
   g_test_add_func ("/slice/linear/frames", test_frames);
+  g_test_add_func ("/slice/linear/second-frame", test_second_frame);
   g_test_add_func ("/slice/linear/frame-limit", test_frame_limit);
   g_test_add_func ("/slice/linear/trim-after-reset", test_trim_after_reset);
   g_test_add_func ("/slice/linear/trim-after-abandon", test_trim_after_abandon);

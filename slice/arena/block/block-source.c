@@ -465,22 +465,30 @@ sli_chain_empty (BlockChain *chain, SliceKeep keep)
   return 1;
 }
 
-/* Replaces the blocks table[first] ... table[end - 1] by one as large as all
- * of them, in the first one's slot.  Returns how many slots behind it are
- * empty then; 0 if there is no memory. */
-static uint32_t
+/* Replaces the blocks table[first] ... table[end - 1] by one of `bytes' bytes,
+ * in the first one's slot; false if there is no memory. */
+static bool
 chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
 {
   bytes = sli_chain_round (chain, bytes);
   int error = errno;
-  char *start = end - first > 1 ? sli_block_map (chain, bytes, true) : NULL;
+  char *start = sli_block_map (chain, bytes, true);
   errno = error; /* what is there does, too */
   if (start == NULL)
-    return 0;
+    return false;
   for (uint32_t i = first; i < end; i++)
     sli_block_unmap (chain, chain->table[i]);
   chain->table[first] = (Block){ start, bytes };
-  return end - first - 1;
+  return true;
+}
+
+bool
+sli_chain_enlarge_spare (BlockChain *chain, size_t more_bytes)
+{
+  size_t bytes = sli_block_bytes (&chain->table[0]) + more_bytes;
+
+  assert_here (chain->n_used == 0 && chain->n_blocks > 0);
+  return bytes <= chain->cap_bytes && chain_merge (chain, 0, 1, bytes);
 }
 
 void
@@ -499,8 +507,9 @@ sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to)
             break;
           sum += bytes;
         }
-      uint32_t n_left
-          = end - first - chain_merge (chain, first, end, sum);
+      bool is_merged
+          = end - first > 1 && chain_merge (chain, first, end, sum);
+      uint32_t n_left = is_merged ? 1 : end - first;
       memmove (chain->table + n, chain->table + first,
                n_left * sizeof (Block));
       n += n_left;

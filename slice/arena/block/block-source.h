@@ -174,6 +174,10 @@ sli_chain_has_spare (const BlockChain *chain, size_t bytes)
  * it, they stay. */
 void sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to);
 
+/* Replaces the first block by one that is larger by more_bytes; no block is in
+ * use.  False if it would be larger than the cap, or there is no memory. */
+bool sli_chain_enlarge_spare (BlockChain *chain, size_t more_bytes);
+
 /* Shrinks the table of blocks to what it needs; returns the bytes. */
 size_t sli_chain_trim_table (BlockChain *chain);
 

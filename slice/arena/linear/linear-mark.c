@@ -61,16 +61,35 @@ linear_set_limit (SliceLinear *linear, const char *next, uint32_t n_used)
   linear->mark_n_used = n_used;
 }
 
+/* Returns true if objects that are the same again need the embedded block, or
+ * as much space elsewhere. */
+static bool
+linear_needs_embedded (const SliceLinear *linear)
+{
+  const Bump *bump = &linear->bump;
+
+  return bump->chain.keeps_dedicated
+         && (bump->current == BLOCK_EMBEDDED
+                 ? sli_bump_at (bump) != sli_bump_start (bump)
+                 : linear->uses_embedded);
+}
+
 /* Starts again in a block that was kept, else in the embedded one.  Without
- * either the arena has no current block. */
+ * either the arena has no current block.  needs_embedded: the block that was
+ * kept becomes larger by as much; if it can't, the embedded one comes first, as
+ * it did. */
 static void
-linear_start_over (SliceLinear *linear)
+linear_start_over (SliceLinear *linear, bool needs_embedded)
 {
   Bump *bump = &linear->bump;
+  BlockChain *chain = &bump->chain;
 
   bump->left_bytes = 0;
   bump->own_bytes = 0;
-  if (bump->chain.n_blocks > 0)
+  linear->uses_embedded = false;
+  if (chain->n_blocks > 0
+      && (!needs_embedded
+          || sli_chain_enlarge_spare (chain, chain->embedded_bytes)))
     {
       bump->chain.n_used = 1;
       sli_bump_enter (bump, 0, bump->chain.table[0].start);
@@ -92,13 +111,15 @@ linear_has_one_block (const SliceLinear *linear)
   const Bump *bump = &linear->bump;
 
   return bump->chain.n_blocks == 1 && bump->chain.n_used == 1
-         && bump->current == 0 && !bump->is_always_hidden;
+         && bump->current == 0 && !linear->uses_embedded
+         && !bump->is_always_hidden;
 }
 
 static void
 linear_empty (SliceLinear *linear, SliceKeep keep)
 {
   Bump *bump = &linear->bump;
+  bool needs_embedded;
 
   if (keep == SLICE_KEEP_ALL && linear_has_one_block (linear))
     {
@@ -108,8 +129,9 @@ linear_empty (SliceLinear *linear, SliceKeep keep)
     }
   if (bump->chain.is_traced)
     sli_traced_cut_all (bump);
+  needs_embedded = keep == SLICE_KEEP_ALL && linear_needs_embedded (linear);
   sli_chain_reset (&bump->chain, keep);
-  linear_start_over (linear);
+  linear_start_over (linear, needs_embedded);
 }
 
 void
@@ -278,7 +300,7 @@ slice_linear_trim (SliceLinear *linear)
   if (linear_is_fresh (linear))
     {
       sli_chain_reset (chain, SLICE_KEEP_NONE);
-      linear_start_over (linear);
+      linear_start_over (linear, false);
     }
   sli_chain_trim (chain, 0);
   sli_chain_trim_table (chain);

@@ -164,6 +164,8 @@ sli_arena_linear_enter_pushed (SliceLinear *linear)
   Bump *bump = &linear->bump;
   int32_t index;
 
+  if (bump->current == BLOCK_EMBEDDED)
+    linear->uses_embedded = sli_bump_at (bump) != sli_bump_start (bump);
   if (bump->current != BLOCK_NONE)
     bump->left_bytes += (size_t) (sli_bump_at (bump) - sli_bump_start (bump));
   index = (int32_t) bump->chain.n_used - 1;

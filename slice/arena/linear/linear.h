@@ -41,6 +41,8 @@ struct SliceLinear
   bool is_growing;      /* an object grows from sli_bump_at() to
                            head.growing */
   bool grows_alone;     /* the current block was pushed for it */
+  bool uses_embedded;   /* there were objects in the embedded block when the
+                           arena left it */
 };
 
 static inline SliceLinear *
