@@ -107,10 +107,13 @@ EXTRA_DIST += \
 	%D%/predicted/lisp.txt \
 	%D%/predicted/lru.txt \
 	%D%/predicted/mandoc.txt \
+	%D%/predicted/markup.txt \
 	%D%/predicted/mxml.txt \
 	%D%/predicted/nfa.txt \
 	%D%/predicted/onig.txt \
+	%D%/predicted/orders.txt \
 	%D%/predicted/outline.txt \
+	%D%/predicted/pages.txt \
 	%D%/predicted/particles.txt \
 	%D%/predicted/patterns.txt \
 	%D%/predicted/pieces.txt \
@@ -159,12 +162,15 @@ EXTRA_DIST += \
 	%D%/programs/lisp.c \
 	%D%/programs/lru.c \
 	%D%/programs/mandoc.sh \
+	%D%/programs/markup.c \
 	%D%/programs/mxml.c \
 	%D%/programs/mxml.sh \
 	%D%/programs/nfa.c \
 	%D%/programs/onig.c \
 	%D%/programs/onig.sh \
+	%D%/programs/orders.c \
 	%D%/programs/outline.c \
+	%D%/programs/pages.c \
 	%D%/programs/particles.c \
 	%D%/programs/patterns.c \
 	%D%/programs/patterns.sh \
