@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	%D%/changes/lisp.diff \
 	%D%/changes/lru.diff \
 	%D%/changes/mandoc.diff \
+	%D%/changes/markup.diff \
 	%D%/changes/mxml.diff \
 	%D%/changes/nfa.diff \
 	%D%/changes/onig.diff \
@@ -64,6 +65,7 @@ EXTRA_DIST += \
 	%D%/measured/lisp.txt \
 	%D%/measured/lru.txt \
 	%D%/measured/mandoc.txt \
+	%D%/measured/markup.txt \
 	%D%/measured/mxml.txt \
 	%D%/measured/nfa.txt \
 	%D%/measured/onig.txt \
@@ -128,6 +130,7 @@ EXTRA_DIST += \
 	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
+	%D%/predicted/trie.txt \
 	%D%/predicted/units.txt \
 	%D%/predicted/values.txt \
 	%D%/predicted/xml2.txt \
@@ -191,6 +194,7 @@ EXTRA_DIST += \
 	%D%/programs/tinyxml.sh \
 	%D%/programs/tokens.c \
 	%D%/programs/tree.sh \
+	%D%/programs/trie.c \
 	%D%/programs/units.c \
 	%D%/programs/values.c \
 	%D%/programs/xml2.c \
