@@ -40,6 +40,7 @@ EXTRA_DIST += \
 	%D%/changes/tidy.diff \
 	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
+	%D%/changes/trie.diff \
 	%D%/changes/units.diff \
 	%D%/changes/values.diff \
 	%D%/changes/xml2.diff \
@@ -81,6 +82,7 @@ EXTRA_DIST += \
 	%D%/measured/tidy.txt \
 	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
+	%D%/measured/trie.txt \
 	%D%/measured/units.txt \
 	%D%/measured/values.txt \
 	%D%/measured/xml2.txt \
