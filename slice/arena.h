@@ -139,7 +139,9 @@ typedef enum
                               cap_bytes (stack: of single large objects).
                               Without a source of its own a linear arena makes
                               one block of those below cap_bytes, so that what
-                              is the same again fits without a request */
+                              is the same again fits without a request.  (It
+                              may take one, once, if it is more than cap_bytes
+                              or aligned to more than 8) */
 } SliceKeep;
 
 /** Statistics of an arena in bytes: held = used + free + wasted + control. */
