@@ -126,6 +126,7 @@ EXTRA_DIST += \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
+	%D%/predicted/sheets.txt \
 	%D%/predicted/simplecpp.txt \
 	%D%/predicted/tidy.txt \
 	%D%/predicted/timers.txt \
@@ -187,6 +188,7 @@ EXTRA_DIST += \
 	%D%/programs/replies.c \
 	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
+	%D%/programs/sheets.cc \
 	%D%/programs/simplecpp.cc \
 	%D%/programs/simplecpp.sh \
 	%D%/programs/tidy.sh \
