@@ -36,6 +36,7 @@ EXTRA_DIST += \
 	%D%/changes/quadtree.diff \
 	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
+	%D%/changes/sheets.diff \
 	%D%/changes/simplecpp.diff \
 	%D%/changes/tidy.diff \
 	%D%/changes/tinyxml.diff \
@@ -78,6 +79,7 @@ EXTRA_DIST += \
 	%D%/measured/quadtree.txt \
 	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
+	%D%/measured/sheets.txt \
 	%D%/measured/simplecpp.txt \
 	%D%/measured/tidy.txt \
 	%D%/measured/tinyxml.txt \
