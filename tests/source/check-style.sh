@@ -1,8 +1,8 @@
 #!/bin/sh
 # check-style.sh - what docs/hacking.md says of the shape of code
 #
-# Lines of at most 80 columns, no tabs, no blanks at the end of a line; in the
-# library and its tools no file above 600 lines and no function above 60.
+# Lines of at most 80 columns, in documents too; no tabs, no blanks at the end of
+# a line; in the library and its tools no file above 600 lines and no function above 60.
 #
 # SPDX-License-Identifier: MIT
 
@@ -23,6 +23,18 @@ shapeless ()
     length ($0) > 80 { print FILENAME ":" FNR ": " length ($0) " columns" }
     /\t/ { print FILENAME ":" FNR ": a tab" }
     /[ \t]$/ { print FILENAME ":" FNR ": blanks at the end" }' "$@"
+}
+
+# wide_prose FILE...: lines of text that are too wide.  Tables, code and links
+# may be.
+wide_prose ()
+{
+  awk '
+    FNR == 1 { is_code = 0 }
+    /^```/ { is_code = !is_code }
+    is_code || /^[|]/ || /^    / || /:\/\// || /\]\(/ { next }
+    length ($0) > 80 { print FILENAME ":" FNR ": " length ($0) " columns" }' \
+    "$@"
 }
 
 # lengthy FILE...: files and functions that are too long.  A function is from
@@ -50,6 +62,10 @@ expect_none "the library's files and functions are short" "$(lengthy "$@")"
 # shellcheck disable=SC2046
 set -- $(sources "$top_srcdir/tests")
 expect_none "the tests' lines have their shape" "$(shapeless "$@")"
+# shellcheck disable=SC2046
+set -- $(find "$top_srcdir/docs" -name '*.md' | sort)
+expect_none "the documents' lines have their shape" \
+  "$(wide_prose "$top_srcdir/README" "$@")"
 
 # Can it fail?
 wide=$temporary/wide.c
@@ -59,6 +75,12 @@ wide=$temporary/wide.c
 for fault in "81 columns" "a tab" "blanks at the end"; do
   expect_found "$fault: found" ": $fault" "$(shapeless "$wide")"
 done
+{
+  printf '```\n%081d\n```\n| %081d |\n' 0 0
+  printf '%081d\n' 1
+} > "$temporary/wide.md"
+equal "a line of text of 81 columns is found, and no other" \
+  "$(wide_prose "$temporary/wide.md" | sed 's/.*wide.md//')" ":5: 81 columns"
 {
   echo 'main (void)'
   echo '{'
