@@ -834,6 +834,8 @@ apart_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   Apart *apart = source->data;
   char *at = apart->start + apart->used;
+  size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE); /* mprotect()'s */
+  alignment = MAX (alignment, page_bytes);
   at += (0 - (uintptr_t) at) & (alignment - 1);
   apart->used = (size_t) (at - apart->start) + bytes + apart->gap;
   g_assert_cmpuint (apart->used, <=, APART_BYTES);

@@ -938,7 +938,7 @@ test_optional_runs (void)
 /* Takes runs until the source is asked, which `asked' counts; returns the last
  * result. */
 static void *
-take_until (const int *asked, GPtrArray *runs)
+take_until (const int *asked, GArray *runs)
 {
   int n = *asked;
   void *record, *run;
@@ -948,7 +948,7 @@ take_until (const int *asked, GPtrArray *runs)
     {
       run = sli_page_alloc_optional_run (1, &record, &is_zero);
       if (run != NULL)
-        g_ptr_array_add (runs, run);
+        g_array_append_val (runs, run);
     }
   while (run != NULL && *asked == n);
   return run;
@@ -959,7 +959,7 @@ take_until (const int *asked, GPtrArray *runs)
 static void
 test_optional_again (void)
 {
-  GPtrArray *runs = g_ptr_array_new ();
+  GArray *runs = g_array_new (FALSE, FALSE, sizeof (void *));
   void *record, *run;
   bool is_zero;
   int n_failed;
@@ -969,26 +969,27 @@ test_optional_again (void)
   sli_os_pretend_clock_msec (1000);
   pages.n_until_failure = 2;
   while ((run = sli_page_alloc_run (1, &record, &is_zero)) != NULL)
-    g_ptr_array_add (runs, run);
+    g_array_append_val (runs, run);
   g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
   pages.n_until_failure = -1;
   g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
-  g_ptr_array_add (runs, sli_page_alloc_run (1, &record, &is_zero));
+  run = sli_page_alloc_run (1, &record, &is_zero);
+  g_array_append_val (runs, run);
   g_assert_nonnull (take_until (&pages.n_maps, runs));
 
   pages.n_until_failure = 0;
   while ((run = sli_page_alloc_run (1, &record, &is_zero)) != NULL)
-    g_ptr_array_add (runs, run);
+    g_array_append_val (runs, run);
   n_failed = pages.n_failed;
   g_assert_null (sli_page_alloc_optional_run (1, &record, &is_zero));
   g_assert_cmpint (pages.n_failed, ==, n_failed);
   for (guint i = 0; i < runs->len; i++)
-    sli_page_free_run (runs->pdata[i], 1, 1000);
-  g_ptr_array_set_size (runs, 0);
+    sli_page_free_run (g_array_index (runs, void *, i), 1, 1000);
+  g_array_set_size (runs, 0);
   g_assert_cmpuint (sli_page_trim (0, UINT_MAX), >, 0);
   g_assert_null (take_until (&pages.n_failed, runs));
   g_assert_cmpint (pages.n_failed, >, n_failed);
-  g_ptr_array_free (runs, TRUE);
+  g_array_free (runs, TRUE);
 }
 
 static size_t largest_piece;
