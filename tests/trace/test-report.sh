@@ -74,7 +74,7 @@ for verdict in do cache; do
     "$work/out/patterns.json"
 done
 expect_found "first: a change, and how sure it is" \
-  'saves .* to .* estimate, [0-9]* % either way' \
+  'A pool would save .* to .* estimate, [0-9]* % either way).* now, .* then' \
   "$(sed -n '/class="change"/,/^<.div>/p' "$work/do.html" | tr '\n' ' ')"
 link=$(sed -n 's/.*href="#\(k[0-9a-f]*\)".*/\1/p' "$work/do.html" | head -n 1)
 equal "first: where it is explained" \

@@ -134,6 +134,11 @@ HELPER (sentence)
   free (sentence);
 }
 
+HELPER (remedy)
+{
+  fputs (sli_report_remedy (value), page->file);
+}
+
 HELPER (certainty)
 {
   char *certainty = sli_report_certainty (value);
@@ -219,6 +224,7 @@ const PageHelper sli_page_helpers[] = {
   { "time", put_time },
   { "sentence", put_sentence },
   { "certainty", put_certainty },
+  { "remedy", put_remedy },
   { "band", put_band },
   { "series", put_series },
   { "bars", put_bars },

@@ -77,6 +77,29 @@ sli_report_sentence (const JsonValue *patterns)
   return sentence;
 }
 
+const char *
+sli_report_remedy (const JsonValue *site)
+{
+  static const char *const remedies[][2] = {
+    { "immortal", "A linear arena" },
+    { "scratch", "A stack, or a buffer of the caller's," },
+    { "linear", "A linear arena" },
+    { "stack", "A stack" },
+    { "owner", "A context, or a linear arena for each owner," },
+    { "scope", "A linear arena for each scope" },
+    { "linear-fair", "A linear arena" },
+    { "stack-lazy", "A stack with lazy releases" },
+    { "pool", "A pool" },
+    { "slice", "Slices" },
+  };
+  const char *class = sli_json_string (site, "class");
+  for (size_t i = 0; class != NULL && i < sizeof remedies / sizeof *remedies;
+       i++)
+    if (strcmp (class, remedies[i][0]) == 0)
+      return remedies[i][1];
+  return "Another allocator";
+}
+
 char *
 sli_report_certainty (const JsonValue *site)
 {

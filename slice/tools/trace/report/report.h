@@ -20,6 +20,8 @@ void sli_report_text (const Report *report, FILE *file);
 /* report-summary.c; the texts are freed by the caller. */
 /* The heap in one sentence. */
 char *sli_report_sentence (const JsonValue *patterns);
+/* What a site's advice is, as the beginning of a sentence ("A pool"). */
+const char *sli_report_remedy (const JsonValue *site);
 /* How sure the saving of a site's advice is. */
 char *sli_report_certainty (const JsonValue *site);
 /* The colour of a site in the picture of memory over time. */
