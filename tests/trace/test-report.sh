@@ -62,6 +62,11 @@ page=$work/out/report.html
 equal "first: in this order" "$(grep -o 'class="heap"\|<h2>[^<]*' "$page" \
   | head -n 4 | tr '\n' ' ')" \
   'class="heap" <h2>What pays most <h2>Memory over time, by site <h2>In numbers '
+# three pictures, by time, operations and bytes, each with two to five names
+equal "first: lines that mark bytes" "$(grep -o '<svg class="wide.*' "$page" \
+  | sed 's/<path class="tick"/\n-/g; s/<span class="tick"/\n+/g' \
+  | cut -c 1 | awk '/-/ { lines++ } /[+]/ { names++ }
+      END { print lines == names && names >= 6 && names <= 15 }')" 1
 equal "first: the heap in a sentence" "$(sed -n 's/^<p class="heap">//p' \
   "$page" | sed 's/<.*//')" \
   "$("$trace" report --text "$work/out/patterns.json" | sed -n '2,3p' \

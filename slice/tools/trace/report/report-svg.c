@@ -64,14 +64,53 @@ svg_begin (FILE *file, const char *class, int width, int height,
 #define SERIES_HEIGHT 220
 
 static double
+rss_most (const JsonValue *rss)
+{
+  double most = 0;
+  for (size_t i = 0; rss != NULL && i < rss->n_items; i++)
+    most = fmax (most, sli_json_item_number (&rss->items[i], 1));
+  return most;
+}
+
+/* The bytes at the upper edge.  A resident curve far above the live bytes
+ * leaves the picture, or they would be too small to see. */
+static double
 series_most (const JsonValue *total, const JsonValue *rss, double peak)
 {
   double most = peak;
   for (size_t i = 0; total != NULL && i < total->n_items; i++)
     most = fmax (most, total->items[i].number);
-  for (size_t i = 0; rss != NULL && i < rss->n_items; i++)
-    most = fmax (most, sli_json_item_number (&rss->items[i], 1));
+  most = fmax (most, fmin (rss_most (rss), 2 * most));
   return most > 0 ? most : 1;
+}
+
+/* The distance of the lines that mark bytes: 1, 2 or 5 times a power of ten,
+ * so that there are two to five. */
+static double
+ticks_distance (double most)
+{
+  double power = pow (10, floor (log10 (most)));
+  double lead = most / power;
+  return power * (lead < 2 ? 0.5 : lead < 5 ? 1 : 2);
+}
+
+static void
+ticks_draw (FILE *file, double most)
+{
+  double step = ticks_distance (most);
+  for (double at = step; at < most; at += step)
+    fprintf (file, "<path class=\"tick\" d=\"M0 %.1fH600\"/>",
+             SERIES_HEIGHT * (1 - at / most));
+}
+
+/* Their names: not in the picture, which is stretched. */
+static void
+ticks_name (FILE *file, double most)
+{
+  double step = ticks_distance (most);
+  for (double at = step; at < most; at += step)
+    fprintf (file, "<span class=\"tick\" style=\"top:%.1f%%\">%s</span>",
+             100 * (1 - at / most), sli_human_bytes (at));
 }
 
 /* Bands stand on each other, the first at the bottom. */
@@ -105,6 +144,18 @@ bands_draw (FILE *file, const JsonValue *bands, double most)
   free (low);
 }
 
+static void
+rss_draw (FILE *file, const JsonValue *rss, double most)
+{
+  fputs ("<path class=\"rss\" d=\"", file);
+  for (size_t i = 0; i < rss->n_items; i++)
+    fprintf (file, "%c%.0f %.0f", i == 0 ? 'M' : 'L',
+             600 * sli_json_item_number (&rss->items[i], 0),
+             SERIES_HEIGHT
+                 * (1 - sli_json_item_number (&rss->items[i], 1) / most));
+  fputs ("\"/>", file);
+}
+
 void
 sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
                 const JsonValue *rss, double peak, const char *end)
@@ -115,11 +166,13 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
   double most = series_most (total, by_time ? rss : NULL, peak);
   char *title = sli_tool_text ("Live bytes over %s, at most %s", axis,
                                sli_human_bytes (peak));
+  fputs ("<div class=\"plot\">", file);
   svg_begin (file, "wide", 600, SERIES_HEIGHT, title, true);
   free (title);
   size_t n = total == NULL ? 0 : total->n_items, peak_at = 0;
   if (bands != NULL)
     bands_draw (file, bands, most);
+  ticks_draw (file, most);
   fputs ("<path class=\"line\" d=\"", file);
   for (size_t i = 0; i < n; i++)
     {
@@ -132,25 +185,20 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
   fprintf (file, "\"/><path class=\"cursor\" d=\"M%zu 0V%d\"/>", peak_at,
            SERIES_HEIGHT);
   if (by_time && rss != NULL && rss->n_items > 1)
-    {
-      fputs ("<path class=\"rss\" d=\"", file);
-      for (size_t i = 0; i < rss->n_items; i++)
-        fprintf (file, "%c%.0f %.0f", i == 0 ? 'M' : 'L',
-                 600 * sli_json_item_number (&rss->items[i], 0),
-                 SERIES_HEIGHT
-                     * (1 - sli_json_item_number (&rss->items[i], 1) / most));
-      fputs ("\"/>", file);
-    }
+    rss_draw (file, rss, most);
   fputs ("</svg>", file);
+  ticks_name (file, most);
   fprintf (file,
-           "<div class=\"scale ends\"><span>0</span><span>%s</span></div>",
+           "</div><div class=\"scale ends\"><span>0</span><span>%s</span>"
+           "</div>",
            end);
-  fprintf (file, "<p class=\"scale\">0 to %s high; ", sli_human_bytes (most));
-  fprintf (file, "the dotted line is the peak, %s%s</p>",
-           sli_human_bytes (peak),
-           by_time && rss != NULL && rss->n_items > 1
-               ? "; dashed: the process's own resident memory"
-               : "");
+  fprintf (file, "<p class=\"scale\">The dotted line is the peak, %s",
+           sli_human_bytes (peak));
+  if (by_time && rss != NULL && rss->n_items > 1)
+    fprintf (file,
+             "; dashed: the process's own resident memory, at most %s",
+             sli_human_bytes (rss_most (rss)));
+  fputs ("</p>", file);
 }
 
 /* --- histograms ---------------------------------------------------------- */
