@@ -66,7 +66,7 @@ equal "first: in this order" "$(grep -o 'class="heap"\|<h2>[^<]*' "$page" \
 equal "first: lines that mark bytes" "$(grep -o '<svg class="wide.*' "$page" \
   | sed 's/<path class="tick"/\n-/g; s/<span class="tick"/\n+/g' \
   | cut -c 1 | awk '/-/ { lines++ } /[+]/ { names++ }
-      END { print lines == names && names >= 6 && names <= 15 }')" 1
+      END { print (lines == names && names >= 6 && names <= 15) }')" 1
 equal "first: the heap in a sentence" "$(sed -n 's/^<p class="heap">//p' \
   "$page" | sed 's/<.*//')" \
   "$("$trace" report --text "$work/out/patterns.json" | sed -n '2,3p' \
