@@ -86,7 +86,9 @@ test_churn (void)
                   4 * n_rounds,
                   ((long) test_resident_bytes () - (long) resident) / 1024);
   if (!test_is_slow ())
-    g_assert_cmpuint (test_resident_bytes (), <, resident + MIB);
+    /* Threads that lost as little as a block of 300 bytes each would be seen,
+     * and how far the pools of a busy machine grow would not. */
+    g_assert_cmpuint (test_resident_bytes (), <, resident + 2 * MIB);
   relay_end ();
   g_assert_cmpuint (test_stats ()->n_threads, <=, 1);
 }
