@@ -198,6 +198,7 @@ check_scripts = \
 	%D%/interface/check-setuid.sh \
 	%D%/debugging/check-debugging.sh \
 	%D%/builds/check-detector.sh \
+	%D%/builds/check-noglib.sh \
 	%D%/debugging/check-gdb.sh
 
 # These take long, and find little that the others do not: in the second tier

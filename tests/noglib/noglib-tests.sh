@@ -36,15 +36,21 @@ build_objects ()
   done
 }
 
+# test_sources TEST: its files
+test_sources ()
+{
+  case $1 in
+  arena/*) echo "$top_srcdir/tests/arena/test-${1#*/}.c" \
+    "$top_srcdir/tests/arena/arena-test.c" ;;
+  *) echo "$top_srcdir"/tests/*/"test-$1.c" ;;
+  esac
+}
+
 # build_test TEST COMPILER...: the program $objects/TEST
 build_test ()
 {
   program=$objects/test-${1##*/}
-  case $1 in
-  arena/*) source="$top_srcdir/tests/arena/test-${1#*/}.c
-    $top_srcdir/tests/arena/arena-test.c" ;;
-  *) source=$(echo "$top_srcdir"/tests/*/"test-$1.c") ;;
-  esac
+  source=$(test_sources "$1")
   shift
   "$@" $flags $noglib_flags $source "$objects"/*.o -o "$program" \
     $static -lpthread -ldl
