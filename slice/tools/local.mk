@@ -39,6 +39,7 @@ endif
 	%D%/trace/command/commands.h \
 	%D%/trace/command/stage-process.c \
 	%D%/trace/command/stage-process.h \
+	%D%/trace/command/advise/advice-worth.c \
 	%D%/trace/command/advise/advice-write.c \
 	%D%/trace/command/advise/advice.c \
 	%D%/trace/command/advise/advice.h \

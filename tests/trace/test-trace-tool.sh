@@ -245,7 +245,7 @@ replayed ()
   done > "$work/rules"
   sed -f "$work/rules" "$work/all/replay.json" > "$work/won.json"
   "$trace" advise "$work/all/patterns.json" --replay "$work/won.json" \
-    -o "$work/won"
+    ${times:+--times "$times"} -o "$work/won"
   json "$work/won" 'sites.*' class "${verdict:-verdict}" | sed -n 's/^pool	//p'
 }
 gain="malloc_nsec:1000 ratio_warm:0.5 ratio_cold:0.5 saved_nsec_high:9
@@ -258,6 +258,20 @@ equal range-below-0 "$(replayed win:true saved_nsec_low:-5 $gain \
   malloc_rss:1 new_rss:1)" "perhaps no gain"
 equal range-below-0-smaller "$(replayed win:true saved_nsec_low:-5 $gain \
   malloc_rss:100 new_rss:50)" "less memory, but no less time"
+# What saves less than 1 % of the process's time, and no memory, is not advised.
+times=$work/takes.json
+for takes in 1e3 1e15
+do
+  sed "s/\"plain_nsec\":[0-9]*/\"plain_nsec\":$takes/" "$work/all/times.json" \
+    > "$times"
+  worth=$(replayed win:true saved_nsec_low:5 $gain malloc_rss:1 new_rss:1)
+  equal worth-$takes "$worth: $(json "$work/won" totals.summary | cut -c 1-16)" \
+    "$([ $takes = 1e3 ] && echo "do: " \
+      || echo "saves next to nothing: No change pays: ")"
+done
+equal worth-memory "$(replayed win:true saved_nsec_low:5 $gain \
+  malloc_rss:1000000 new_rss:1)" do
+times=
 # Nobody saves more than malloc takes.
 verdict=saved_nsec_high
 most=$(replayed win:true saved_nsec_low:5 malloc_nsec:1000 ratio_warm:0.5 \

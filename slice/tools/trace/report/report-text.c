@@ -61,11 +61,11 @@ sample_put (const Report *report, FILE *file)
            error_of (totals, "peak", "peak_sd"));
 }
 
-/* Broken at spaces. */
+/* Broken at spaces; freed. */
 static void
-sentence_put (const Report *report, FILE *file)
+sentence_put (char *sentence, FILE *file)
 {
-  char *sentence = sli_report_sentence (report->patterns), *rest = sentence;
+  char *rest = sentence;
   while (strlen (rest) >= COLUMNS_MAX)
     {
       char *space = rest + COLUMNS_MAX - 1;
@@ -81,13 +81,27 @@ sentence_put (const Report *report, FILE *file)
   free (sentence);
 }
 
+/* What all changes save, by the totals of the advice. */
+static void
+saved_put (const JsonValue *totals, FILE *file)
+{
+  double allocator = sli_json_number (totals, "allocator_nsec");
+  double high = sli_json_number (totals, "saved_nsec_high");
+  if (allocator > 0 && high > 0)
+    fprintf (file, "%s in the allocator; %s to %s to be saved, by estimate\n",
+             sli_human_nsec (allocator),
+             sli_human_nsec (sli_json_number (totals, "saved_nsec_low")),
+             sli_human_nsec (high));
+  if (*text_of (totals, "summary") != '\0')
+    sentence_put (sli_tool_text ("%s", text_of (totals, "summary")), file);
+}
+
 static void
 totals_put (const Report *report, FILE *file)
 {
   const JsonValue *totals = sli_json_get (report->patterns, "totals");
-  const JsonValue *saved = sli_json_get (report->advice, "totals");
   put_cut (file, text_of (report->patterns, "command"), COLUMNS_MAX - 1);
-  sentence_put (report, file);
+  sentence_put (sli_report_sentence (report->patterns), file);
   fprintf (file,
            "%.0f allocations, %.0f frees, %.0f bytes, peak %.0f bytes, "
            "%.3f s\n",
@@ -97,11 +111,7 @@ totals_put (const Report *report, FILE *file)
            sli_json_number (totals, "seconds"));
   if (sli_stage_is_sampled (report->patterns))
     sample_put (report, file);
-  if (sli_json_number (saved, "allocator_nsec") > 0)
-    fprintf (file, "%s in the allocator; %s to %s to be saved, by estimate\n",
-             sli_human_nsec (sli_json_number (saved, "allocator_nsec")),
-             sli_human_nsec (sli_json_number (saved, "saved_nsec_low")),
-             sli_human_nsec (sli_json_number (saved, "saved_nsec_high")));
+  saved_put (sli_json_get (report->advice, "totals"), file);
   if (sli_json_number (totals, "cut") != 0)
     fputs ("The trace is cut.\n", file);
   if (sli_json_number (totals, "damaged_blocks") > 0)

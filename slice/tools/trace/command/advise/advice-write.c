@@ -182,19 +182,30 @@ whole_of (const JsonValue *replay, const char *backend)
   return NULL;
 }
 
-static void
-totals_write (JsonOut *out, const Advise *advise, const Advice *advices,
-              size_t n)
+/* The time that the program spends in the allocator. */
+static double
+allocator_nsec (const Advise *advise)
 {
-  double nsec = 0, low = 0, high = 0;
+  double nsec = 0;
   const JsonValue *timed
       = advise->times != NULL ? advise->times : advise->inputs[0];
   const JsonValue *sites = sli_json_items (timed, "sites");
   for (size_t i = 0; i < sites->n_items; i++)
     nsec += sli_stage_site_nsec (&sites->items[i]);
+  return nsec;
+}
+
+static void
+totals_write (JsonOut *out, const Advise *advise, const Advice *advices,
+              size_t n)
+{
+  double nsec = allocator_nsec (advise), low = 0, high = 0;
+  char *summary = sli_advice_summary (advise, advices, n, nsec);
   sli_advice_total (advise, advices, n, &low, &high);
   sli_json_begin (out, "totals", '{');
   sli_json_real (out, "allocator_nsec", nsec);
+  sli_json_real (out, "process_nsec", sli_advice_process_nsec (advise));
+  sli_json_text (out, "summary", summary);
   sli_json_real (out, "saved_nsec_low", low);
   sli_json_real (out, "saved_nsec_high", high);
   sli_json_real (
@@ -204,6 +215,7 @@ totals_write (JsonOut *out, const Advise *advise, const Advice *advices,
       out, "rss_advised",
       sli_json_number (whole_of (advise->replay, "advised"), "rss_peak"));
   sli_json_end (out, '}');
+  free (summary);
 }
 
 void
@@ -246,14 +258,19 @@ one_print (size_t number, const Advice *advice)
 }
 
 void
-sli_advice_print (const Advice *advices, size_t n)
+sli_advice_print (const Advise *advise, const Advice *advices, size_t n)
 {
   bool advised = false;
+  char *summary
+      = sli_advice_summary (advise, advices, n, allocator_nsec (advise));
   for (size_t i = 0; i < n && i < PRINTED_MAX; i++)
     {
       one_print (i + 1, &advices[i]);
       advised |= strcmp (advices[i].verdict, "do") == 0;
     }
+  if (*summary != '\0')
+    puts (summary);
+  free (summary);
   if (advised)
     puts ("These ranges are from a replay.  slice-trace predict --site SITE "
           "TRACE \"COMMAND\"\ntries a site's arena in the program itself, "

@@ -1,7 +1,7 @@
 /* advice.h - what to change at each site, and what that saves
  *
- * Tools.  advice.c finds it, advice-write.c writes it, command-advise.c is the
- * command.
+ * Tools.  advice.c finds it, advice-worth.c leaves out what is too small,
+ * advice-write.c writes it, command-advise.c is the command.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -50,12 +50,23 @@ const JsonValue *sli_site_elsewhere (const JsonValue *document,
 void sli_advice_total (const Advise *advise, const Advice *advices, size_t n,
                        double *low, double *high);
 
+/* --- advice-worth.c --- */
+
+/* The CPU time of the process without a recorder; 0: not known. */
+double sli_advice_process_nsec (const Advise *advise);
+/* Changes the verdict of sites whose change saves next to nothing. */
+void sli_advice_settle (const Advise *advise, Advice *advices, size_t n);
+/* Says in words what is not listed, or why nothing is; "": nothing to say.  The
+ * caller frees it. */
+char *sli_advice_summary (const Advise *advise, const Advice *advices,
+                          size_t n, double allocator_nsec);
+
 /* --- advice-write.c --- */
 
 /* Writes the document's contents as JSON. */
 void sli_advice_write (JsonOut *out, const Advise *advise,
                        const Advice *advices, size_t n);
 /* Prints the advice as text on standard output. */
-void sli_advice_print (const Advice *advices, size_t n);
+void sli_advice_print (const Advise *advise, const Advice *advices, size_t n);
 
 #endif

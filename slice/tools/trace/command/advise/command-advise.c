@@ -35,9 +35,10 @@ advise_run (Advise *advise)
   for (size_t i = 0; i < sites->n_items; i++)
     if (sli_json_get (&sites->items[i], "picture") != NULL)
       advices[n++] = sli_advice_make (advise, &sites->items[i]);
+  sli_advice_settle (advise, advices, n);
   qsort (advices, n, sizeof *advices, advice_compare);
   if (advise->text)
-    sli_advice_print (advices, n);
+    sli_advice_print (advise, advices, n);
   bool good = true;
   if (advise->output != NULL || !advise->text)
     {
