@@ -13,6 +13,9 @@ ralloc_tests = \
 	tests/context/test-ralloc-hooks \
 	tests/context/test-ralloc-linear \
 	tests/context-faults/test-ralloc-misuse \
+	tests/context-faults/test-ralloc-misuse-debug \
+	tests/context-faults/test-ralloc-misuse-gc \
+	tests/context-faults/test-ralloc-misuse-null \
 	tests/context-faults/test-ralloc-model \
 	tests/context-faults/test-ralloc-names \
 	tests/context/test-ralloc-pointers \
@@ -23,12 +26,12 @@ ralloc_tests = \
 	tests/context/test-ralloc-slack \
 	tests/context/test-ralloc-string \
 	tests/context/test-ralloc-system \
-	tests/context/test-ralloc-threads \
-	tests/context-faults/test-ralloc-who
+	tests/context/test-ralloc-threads
 
 slice_tests += $(ralloc_tests)
 
-EXTRA_DIST += tests/context/ralloc-testlib.h
+EXTRA_DIST += tests/context/ralloc-testlib.h \
+	tests/context-faults/ralloc-misuse.h
 tests_context_test_ralloc_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_bad_nodes_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_chaos_LDADD = $(slice_test_libs)
@@ -38,6 +41,9 @@ tests_context_test_ralloc_gc_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_hooks_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_linear_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_misuse_LDADD = $(slice_test_libs)
+tests_context_faults_test_ralloc_misuse_debug_LDADD = $(slice_test_libs)
+tests_context_faults_test_ralloc_misuse_gc_LDADD = $(slice_test_libs)
+tests_context_faults_test_ralloc_misuse_null_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_model_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_names_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_pointers_LDADD = $(slice_test_libs)
@@ -50,7 +56,6 @@ tests_context_test_ralloc_slack_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_string_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_system_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_threads_LDADD = $(slice_test_libs)
-tests_context_faults_test_ralloc_who_LDADD = $(slice_test_libs)
 
 # C++: the operators.
 if HAVE_CXX
