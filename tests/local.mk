@@ -81,9 +81,11 @@ page_tests = \
 
 slab_tests = \
 	%D%/slab/test-one-thread \
-	%D%/slab/test-slab
+	%D%/slab/test-slab \
+	%D%/slab/test-slab-check
 %C%_slab_test_one_thread_LDADD = $(slab_test_libs)
 %C%_slab_test_slab_LDADD = $(slab_test_libs)
+%C%_slab_test_slab_check_LDADD = $(slab_test_libs)
 
 depot_tests = %D%/depot/test-depot
 %C%_depot_test_depot_LDADD = $(depot_test_libs)

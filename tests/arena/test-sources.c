@@ -199,6 +199,29 @@ test_threads (void)
   slice_arena_trim (0);
 }
 
+/* A trim returns to the program's source the bytes that it says. */
+static void
+test_trim_bytes (void)
+{
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  static CountingSource counting;
+  counting_source_init (&counting);
+  g_assert_cmpint (slice_set_source (&counting.source), ==, SLICE_SET_OK);
+  SliceLinear *linear = slice_linear_new (NULL);
+  g_assert_nonnull (slice_linear_alloc (linear, 50000));
+  slice_linear_destroy (linear);
+  size_t out_bytes = counting.out_bytes;
+  g_assert_cmpuint (out_bytes, >=, 50000);
+  size_t bytes = slice_arena_trim (0);
+  g_assert_cmpuint (bytes, >, 0);
+  g_assert_cmpuint (counting.out_bytes, ==, out_bytes - bytes);
+}
+
 /* --- misuse -------------------------------------------------------------- */
 
 static void
@@ -579,6 +602,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/sources/file", test_file);
   g_test_add_func ("/slice/sources/mmap-at-once", test_mmap_at_once);
   g_test_add_func ("/slice/sources/threads", test_threads);
+  g_test_add_func ("/slice/sources/trim-bytes", test_trim_bytes);
   g_test_add_func ("/slice/sources/adjoining", test_adjoining);
   add_lies ();
   g_test_add_func ("/slice/sources/lies/shared", test_shared_lies);

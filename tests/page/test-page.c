@@ -794,6 +794,35 @@ test_small_pages_count (void)
     }
 }
 
+/* A purged region that is used again gets huge pages at its first run; one of
+ * which some granules alone were purged keeps its small ones. */
+static void
+test_small_pages_end (void)
+{
+  void *run, *record;
+  bool is_zero;
+
+  g_assert_cmpint (slice_set_option (SLICE_OPTION_HUGE_PAGES, 2), ==,
+                   SLICE_SET_OK);
+  begin_plain ();
+  take_many ();
+  for (int i = 0; i < MANY - 1; i++)
+    free_run (many[i], 4);
+  sli_page_trim_granules (0, UINT_MAX);
+  g_assert_true (region_of (many[MANY - 1])->has_small_pages);
+  run = sli_page_alloc_run (4, &record, &is_zero);
+  g_assert_true (region_of (run) == region_of (many[MANY - 1]));
+  g_assert_true (region_of (run)->has_small_pages);
+  free_run (run, 4);
+  free_run (many[MANY - 1], 4);
+  sli_page_trim (0, UINT_MAX);
+  for (int i = 0; i < MANY; i++)
+    {
+      run = sli_page_alloc_run (4, &record, &is_zero);
+      g_assert_false (region_of (run)->has_small_pages);
+    }
+}
+
 static void
 test_huge_late (void)
 {
@@ -1646,6 +1675,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/huge-late", test_huge_late);
   test_add_fresh ("/slice/page/first-extent-stays", test_first_extent_stays);
   test_add_fresh ("/slice/page/small-pages-count", test_small_pages_count);
+  test_add_fresh ("/slice/page/small-pages-end", test_small_pages_end);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);
