@@ -21,6 +21,11 @@ mutate_all_tests = tests/context/test-ralloc \
 	tests/arena/test-linear tests/arena/test-pool tests/arena/test-stack \
 	tests/arena/test-tlsf tests/arena/test-context
 
+mutate_context_tests = $(filter tests/context/% tests/context-faults/%, \
+	$(slice_tests) $(failure_tests))
+mutate_arena_tests = $(filter-out %/test-linear-steps, \
+	$(arena_tests) tests/arena/test-arena-oom)
+
 N = 10
 SEED = 1
 MUTATE =
@@ -34,5 +39,6 @@ mutate: $(BUILT_SOURCES)
 	  'base=$(base_tests)' 'page=$(page_tests)' 'slab=$(slab_tests)' \
 	  'depot=$(depot_tests)' 'magazine=$(magazine_tests)' \
 	  'alloc=$(alloc_tests)' 'observe=$(observe_tests)' \
+	  'context=$(mutate_context_tests)' 'arena=$(mutate_arena_tests)' \
 	  'slice=$(mutate_slice_tests)' 'all=$(mutate_all_tests)'
 .PHONY: mutate

@@ -451,6 +451,11 @@ class Tree:
                     return False
         return True
 
+    def shared_by(self, name):
+        """The source that the tests of a folder share: arena/arena-test.c."""
+        folder = os.path.dirname(name)
+        return f"{folder}/{os.path.basename(folder)}-test.c"
+
     def objects_of(self, name):
         """What a test is made of; with a mutant, that of the mutant."""
         if name.endswith("/schedule"):
@@ -470,6 +475,9 @@ class Tree:
                         if one.endswith(".c")]
         else:
             objects.append(self.once(name + ".c"))
+            shared = self.shared_by(name)
+            if os.path.exists(os.path.join(self.tree, shared)):
+                objects.append(self.once(shared))
         return objects + [self.once("tests/testlib.c")] + (library or [None])
 
     def link(self, name):
@@ -582,14 +590,19 @@ def judge(tree, change, groups, reasons):
 # --- which tests -------------------------------------------------------------
 
 UNIT = {"base": "base", "page": "page", "slab": "slab", "depot": "depot",
-        "magazine": "magazine", "alloc": "alloc", "checking": "alloc"}
+        "magazine": "magazine", "alloc": "alloc", "checking": "alloc",
+        "context": "context", "arena": "arena"}
 ORDER = ["base", "page", "slab", "depot", "magazine", "alloc", "observe",
          "slice"]
+CLIENTS = ("context", "arena")  # no layer is above these
 
 
 def groups_of(tests, layer):
     """The unit tests of the layer; of those above; of the whole; all."""
     unit = UNIT[layer]
+    if unit in CLIENTS:
+        return [tests[unit], [t for t in tests["slice"] + tests["all"]
+                              if t not in tests[unit]]]
     above = ORDER[ORDER.index(unit) + 1:]
     wanted = [tests[unit]]
     if unit != "alloc":
@@ -766,7 +779,9 @@ def main():
     for caught in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(caught, on_signal)
     tree = Tree(options, [s for s in tests.pop("library") if s.endswith(".c")],
-                tests.pop("scheduled"), set(tests["slice"] + tests["all"]))
+                tests.pop("scheduled"), set(tests["slice"] + tests["all"]
+                                           + tests["context"]
+                                           + tests["arena"]))
     reasons = reasons_read(os.path.join(
         os.path.dirname(os.path.abspath(__file__)), "equivalent.txt"))
     try:
