@@ -167,6 +167,38 @@ test_spare_is_given_up (void)
   slice_free_chain_with_offset (1000, chain, 0);
 }
 
+/* A few blocks leave most of a limited memory to the rest of the program. */
+static void
+check_room_is_left (int resource)
+{
+  size_t before = mapped_bytes ();
+  struct rlimit limit = { before + 36 * MIB, before + 36 * MIB };
+  void *chain = NULL;
+
+  g_assert_cmpint (setrlimit (resource, &limit), ==, 0);
+  for (int i = 0; i < 10000; i++)
+    {
+      void **block = slice_alloc (100);
+
+      *block = chain;
+      chain = block;
+    }
+  g_assert_cmpuint (mapped_bytes () - before, <=, 10 * MIB);
+  slice_free_chain_with_offset (100, chain, 0);
+}
+
+static void
+test_room_in_limited_space (void)
+{
+  check_room_is_left (RLIMIT_AS);
+}
+
+static void
+test_room_in_limited_data (void)
+{
+  check_room_is_left (RLIMIT_DATA);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -184,5 +216,9 @@ main (int argc, char **argv)
   test_add_death ("/slice/oom/death/out-of-memory-aligned",
                   death_out_of_memory_aligned);
   test_add_fresh ("/slice/oom/spare-is-given-up", test_spare_is_given_up);
+  test_add_fresh ("/slice/oom/room-in-limited-space",
+                  test_room_in_limited_space);
+  test_add_fresh ("/slice/oom/room-in-limited-data",
+                  test_room_in_limited_data);
   return g_test_run ();
 }

@@ -29,6 +29,12 @@
 
 #define EXTENT_FIRST_BYTES KIB (256)
 
+enum
+{
+  /* An extent takes at most this part of what the process may have. */
+  EXTENTS_IN_LIMIT = 16
+};
+
 SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
                      "a bit of the map is what the header promises");
 SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
@@ -266,6 +272,23 @@ extent_least_bytes (unsigned n_granules)
   return bytes;
 }
 
+/* The size that an extent has if the source has the memory: small for the
+ * first one, and in a process whose memory is limited, since what an extent
+ * does not use yet is missing elsewhere, for threads' stacks for example. */
+COMMON_TEXT static size_t
+extent_best_bytes (void)
+{
+  size_t bytes = EXTENT_BYTES_MAX;
+  size_t limit_bytes;
+
+  if (LOAD (&sli_page.counts.n_maps) == 0)
+    return 8 * sli_page.granule_bytes;
+  limit_bytes = sli_os_memory_limit_bytes () / EXTENTS_IN_LIMIT;
+  while (bytes > limit_bytes && bytes > EXTENT_FIRST_BYTES)
+    bytes /= 2;
+  return bytes;
+}
+
 typedef enum
 {
   EXTENT_ADDED,
@@ -299,10 +322,7 @@ COMMON_TEXT bool
 sli_extent_new (unsigned n_granules)
 {
   size_t least_bytes = extent_least_bytes (n_granules);
-  size_t bytes
-      = LOAD (&sli_page.counts.n_maps) == 0
-            ? max_size (least_bytes, 8 * sli_page.granule_bytes)
-            : EXTENT_BYTES_MAX;
+  size_t bytes = max_size (least_bytes, extent_best_bytes ());
   /* Where the option wants no huge pages, advise the system so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -122,6 +123,25 @@ sli_os_random (void *to, size_t bytes)
         }
     }
   errno = error;
+}
+
+COMMON_TEXT static size_t
+limit_bytes (int resource)
+{
+  struct rlimit limit;
+
+  return getrlimit (resource, &limit) == 0 && limit.rlim_cur < SIZE_MAX
+             ? (size_t) limit.rlim_cur
+             : SIZE_MAX;
+}
+
+COMMON_TEXT size_t
+sli_os_memory_limit_bytes (void)
+{
+  size_t space_bytes = limit_bytes (RLIMIT_AS);
+  size_t data_bytes = limit_bytes (RLIMIT_DATA);
+
+  return space_bytes < data_bytes ? space_bytes : data_bytes;
 }
 
 /* Maps as much more as the alignment may need, then unmaps both ends. */

@@ -45,6 +45,9 @@ bool sli_os_is_secure (void);
 /* Writes `bytes' (at most 256) random bytes; no cancellation point. */
 void sli_os_random (void *to, size_t bytes);
 
+/* The least of the limits that this process has for its address space and its
+ * data (`ulimit -v' and `ulimit -d'); SIZE_MAX: none. */
+size_t sli_os_memory_limit_bytes (void);
 /* Maps pages at a multiple of alignment; NULL: no memory. */
 void *sli_os_map (size_t bytes, size_t alignment);
 void sli_os_unmap (void *address, size_t bytes);
