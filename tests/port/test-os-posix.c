@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include <stdlib.h>
@@ -177,6 +179,34 @@ check_aligned (char *block, size_t alignment)
   free (block);
 }
 
+/* A limit that allows the pages, but no more for their alignment. */
+static void
+test_map_within_limit (void)
+{
+  FILE *file = fopen ("/proc/self/statm", "r");
+  unsigned long pages = 0;
+  struct rlimit limit;
+  char *start;
+
+  if (test_is_slow ())
+    {
+      g_test_skip ("tools need memory of their own");
+      return;
+    }
+  g_assert_nonnull (file);
+  g_assert_cmpint (fscanf (file, "%lu", &pages), ==, 1);
+  fclose (file);
+  limit.rlim_max = pages * sli_os_page_bytes () + 17 * MIB;
+  limit.rlim_cur = limit.rlim_max;
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+  g_assert_null (sli_os_map (18 * MIB, 2 * MIB));
+  start = sli_os_map (16 * MIB, 2 * MIB);
+  g_assert_nonnull (start);
+  g_assert_cmpuint ((uintptr_t) start % (2 * MIB), ==, 0);
+  start[0] = start[16 * MIB - 1] = 1;
+  sli_os_unmap (start, 16 * MIB);
+}
+
 static void
 test_malloc_family (void)
 {
@@ -245,6 +275,7 @@ main (int argc, char **argv)
   test_add ("/slice/os-posix/random", test_random_bytes);
   test_add ("/slice/os-posix/map", test_map);
   test_add ("/slice/os-posix/map-too-much", test_map_too_much);
+  test_add_fresh ("/slice/os-posix/map-within-limit", test_map_within_limit);
   test_add ("/slice/os-posix/malloc-family", test_malloc_family);
   test_add ("/slice/os-posix/malloc-aligns", test_malloc_aligns);
   return g_test_run ();

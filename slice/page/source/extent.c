@@ -284,7 +284,7 @@ extent_best_bytes (void)
   if (LOAD (&sli_page.counts.n_maps) == 0)
     return 8 * sli_page.granule_bytes;
   limit_bytes = sli_os_memory_limit_bytes () / EXTENTS_IN_LIMIT;
-  while (bytes > limit_bytes && bytes > EXTENT_FIRST_BYTES)
+  while (bytes > limit_bytes && bytes > REGION_BYTES)
     bytes /= 2;
   return bytes;
 }

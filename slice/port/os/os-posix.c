@@ -144,6 +144,34 @@ sli_os_memory_limit_bytes (void)
   return space_bytes < data_bytes ? space_bytes : data_bytes;
 }
 
+/* Maps pages, at `hint' if the system can and it is not NULL. */
+HEAP_TEXT static char *
+map_pages (void *hint, size_t bytes)
+{
+  char *start = mmap (hint, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  return start != MAP_FAILED ? start : NULL;
+}
+
+/* Maps no more than `bytes', where a limit allows nothing else.  The system
+ * fills the address space from above, so there is mostly room just below the
+ * place that it has chosen. */
+COLD static void *
+map_exactly (size_t bytes, size_t alignment)
+{
+  char *start = map_pages (NULL, bytes);
+
+  if (start == NULL || (uintptr_t) start % alignment == 0)
+    return start;
+  munmap (start, bytes);
+  start = map_pages ((char *) ((uintptr_t) start & -alignment), bytes);
+  if (start == NULL || (uintptr_t) start % alignment == 0)
+    return start;
+  munmap (start, bytes);
+  return NULL;
+}
+
 /* Maps as much more as the alignment may need, then unmaps both ends. */
 HEAP_TEXT void *
 sli_os_map (size_t bytes, size_t alignment)
@@ -153,12 +181,11 @@ sli_os_map (size_t bytes, size_t alignment)
 
   if (bytes + slack < bytes)
     return NULL;
-  raw = mmap (NULL, bytes + slack, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (raw == MAP_FAILED)
-    return NULL;
+  raw = map_pages (NULL, bytes + slack);
   if (slack == 0)
     return raw;
+  if (UNLIKELY (raw == NULL))
+    return map_exactly (bytes, alignment);
   start = (char *) (((uintptr_t) raw + alignment - 1) & -alignment);
   if (start != raw)
     munmap (raw, (size_t) (start - raw));
