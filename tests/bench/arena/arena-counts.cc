@@ -1,65 +1,34 @@
 /* arena-counts.cc - instructions of the arenas' calls and of their peers'
  *
- *   arena-counts             runs each case once, and prints the memory lines
+ *   arena-counts             runs each case once
  *   valgrind --tool=callgrind --callgrind-out-file=F arena-counts
  *                            writes one dump for each case, F.1 and so on
  *
- * arena-counts.sh runs both and prints the table.  A count is an
+ * arena-counts.sh runs the latter and prints the table.  A count is an
  * operation's share of the whole loop; the line "loop" is an empty one.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "config.h"
 
+#include "arena-peers.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
+#include <utility>
 
-#include <slice/slice.hpp>
-
-#include <obstack.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #ifdef HAVE_VALGRIND_MEMCHECK_H
 # include <valgrind/callgrind.h>
 #else
 # define CALLGRIND_ZERO_STATS
 # define CALLGRIND_DUMP_STATS_AT(name) ((void) (name))
 #endif
-#ifdef SLICE_HAS_PMR
-# include <memory_resource>
-#endif
-#if __has_include(<boost/pool/pool.hpp>)
-# define HAVE_BOOST_POOL 1
-# include <boost/pool/pool.hpp>
-#endif
-#ifdef HAVE_LLVM
-# include <llvm/Support/Allocator.h>
-# include <llvm/Support/RecyclingAllocator.h>
-#endif
-
-#ifdef HAVE_TALLOC
-# include <talloc.h>
-#endif
-#ifdef HAVE_FOONATHAN
-# include <foonathan/memory/memory_pool.hpp>
-# include <foonathan/memory/memory_stack.hpp>
-#endif
-
-#define obstack_chunk_alloc std::malloc
-#define obstack_chunk_free std::free
 
 namespace
 {
 
 constexpr long n_rounds = 1000;
-
-inline void
-use (void *pointer)
-{
-  __asm__ volatile ("" : "+r"(pointer) : : "memory");
-}
 
 /* Counts `operations' times n_rounds of what one round does, after some rounds
  * that bring the memory. */
@@ -204,6 +173,43 @@ llvm_frame (const char *name, int n, std::size_t size)
 }
 #endif
 
+#ifdef HAVE_APR
+void
+apr_frame (const char *name, int n, std::size_t size)
+{
+  apr_pool_t *pool;
+  apr_pool_create (&pool, nullptr);
+  count (name, 1, [&] {
+    for (int i = 0; i < n; i++)
+      use (apr_palloc (pool, size));
+    apr_pool_clear (pool);
+  });
+  apr_pool_destroy (pool);
+}
+
+void
+apr_linear ()
+{
+  apr_pool_t *pool;
+  apr_initialize ();
+  apr_pool_create (&pool, nullptr);
+  count ("APR: pool, 32 bytes", 1, [&] { use (apr_palloc (pool, 32)); });
+  count ("APR: pool, strdup of 40", 1, [&] { use (apr_pstrdup (pool, text)); });
+  count ("APR: pool, copy of 40", 1,
+         [&] { use (apr_pmemdup (pool, text, 40)); });
+  apr_pool_destroy (pool);
+  apr_frame ("APR: pool, frame of 10 x 200", 10, 200);
+  apr_frame ("APR: pool, frame of 20 x 4000", 20, 4000);
+  apr_frame ("APR: pool, frame of 300 x 100", 300, 100);
+  count ("APR: pool, made, 64 bytes, ended", 1, [] {
+    apr_pool_t *small;
+    apr_pool_create (&small, nullptr);
+    use (apr_palloc (small, 64));
+    apr_pool_destroy (small);
+  });
+}
+#endif
+
 #ifdef SLICE_HAS_PMR
 void
 pmr_linear ()
@@ -341,179 +347,14 @@ pool_case (const char *kind, std::size_t size, Pool pool)
   pool.release (other);
 }
 
-struct Pool
-{
-  SlicePool *pool;
-  void *
-  alloc ()
-  {
-    return slice_pool_alloc (pool);
-  }
-  void
-  release (void *object)
-  {
-    slice_pool_free (pool, object);
-  }
-};
-
-template <std::size_t Size>
-struct Slices
-{
-  void *
-  alloc ()
-  {
-    return slice_alloc (Size);
-  }
-  void
-  release (void *object)
-  {
-    slice_free1 (Size, object);
-  }
-};
-
-/* What people write by hand: a list of the free objects, which are cut from
- * blocks of 64 KiB. */
-template <std::size_t Size>
-struct HandWritten
-{
-  struct State
-  {
-    void *free;
-    char *at;
-    char *end;
-  };
-  State *state;
-  void *
-  alloc ()
-  {
-    void *object = state->free;
-    if (object != nullptr)
-      {
-        state->free = *static_cast<void **> (object);
-        return object;
-      }
-    if (std::size_t (state->end - state->at) < Size)
-      {
-        state->at = static_cast<char *> (std::malloc (65536));
-        state->end = state->at + 65536;
-      }
-    object = state->at;
-    state->at += Size;
-    return object;
-  }
-  void
-  release (void *object)
-  {
-    *static_cast<void **> (object) = state->free;
-    state->free = object;
-  }
-};
-
-#ifdef HAVE_BOOST_POOL
-template <std::size_t Size>
-struct BoostPool
-{
-  boost::pool<> *pool;
-  void *
-  alloc ()
-  {
-    return pool->malloc ();
-  }
-  void
-  release (void *object)
-  {
-    pool->free (object);
-  }
-};
-#endif
-
-#ifdef HAVE_LLVM
-template <std::size_t Size>
-struct LlvmRecycler
-{
-  struct Object
-  {
-    alignas (8) char bytes[Size];
-  };
-  llvm::RecyclingAllocator<llvm::BumpPtrAllocator, Object> *pool;
-  void *
-  alloc ()
-  {
-    return pool->template Allocate<Object> ();
-  }
-  void
-  release (void *object)
-  {
-    pool->Deallocate (static_cast<Object *> (object));
-  }
-};
-#endif
-
-#ifdef HAVE_FOONATHAN
-struct FoonathanPool
-{
-  foonathan::memory::memory_pool<> *pool;
-  void *
-  alloc ()
-  {
-    return pool->allocate_node ();
-  }
-  void
-  release (void *object)
-  {
-    pool->deallocate_node (object);
-  }
-};
-#endif
-
-#ifdef SLICE_HAS_PMR
-template <std::size_t Size>
-struct PmrPool
-{
-  std::pmr::unsynchronized_pool_resource *pool;
-  void *
-  alloc ()
-  {
-    return pool->allocate (Size, 8);
-  }
-  void
-  release (void *object)
-  {
-    pool->deallocate (object, Size, 8);
-  }
-};
-#endif
-
 template <std::size_t Size>
 void
 pools ()
 {
   /* What the slices before have left would go back at a time of its own. */
   slice_trim (0);
-  SlicePool *pool = slice_pool_new_plain (Size);
-  pool_case ("slice: pool", Size, Pool{ pool });
-  slice_pool_destroy (pool);
-  pool_case ("slices: block", Size, Slices<Size> ());
-  typename HandWritten<Size>::State state = {};
-  pool_case ("by hand: pool", Size, HandWritten<Size>{ &state });
-#ifdef HAVE_BOOST_POOL
-  boost::pool<> boosts (Size);
-  pool_case ("Boost: pool", Size, BoostPool<Size>{ &boosts });
-#endif
-#ifdef HAVE_LLVM
-  llvm::RecyclingAllocator<llvm::BumpPtrAllocator,
-                           typename LlvmRecycler<Size>::Object>
-      recycler;
-  pool_case ("LLVM: pool", Size, LlvmRecycler<Size>{ &recycler });
-#endif
-#ifdef HAVE_FOONATHAN
-  foonathan::memory::memory_pool<> nodes (Size, 65536);
-  pool_case ("foonathan: pool", Size, FoonathanPool{ &nodes });
-#endif
-#ifdef SLICE_HAS_PMR
-  std::pmr::unsynchronized_pool_resource resource;
-  pool_case ("pmr: pool", Size, PmrPool<Size>{ &resource });
-#endif
+  with_pools<Size> ([] (const char *kind, auto pool)
+                    { pool_case (kind, Size, pool); });
 }
 
 void
@@ -534,97 +375,11 @@ pool_arenas ()
 #endif
 }
 
-/* --- memory -------------------------------------------------------------- */
-
-std::size_t
-resident_bytes ()
-{
-  unsigned long pages = 0;
-  std::FILE *file = std::fopen ("/proc/self/statm", "r");
-  if (file == nullptr || std::fscanf (file, "%*u %lu", &pages) != 1)
-    pages = 0;
-  if (file != nullptr)
-    std::fclose (file);
-  return pages * std::size_t (sysconf (_SC_PAGESIZE));
-}
-
-/* Each in a child of its own, which has no memory of the others. */
-void
-in_child (void (*measure) ())
-{
-  std::fflush (stdout);
-  pid_t child = fork ();
-  if (child != 0)
-    {
-      waitpid (child, nullptr, 0);
-      return;
-    }
-  measure ();
-  std::fflush (stdout);
-  _exit (0);
-}
-
-void
-memory_of_small_arenas ()
-{
-  constexpr int n = 20000;
-  std::vector<SliceLinear *> arenas (n);
-  std::size_t before = resident_bytes ();
-  for (SliceLinear *&linear : arenas)
-    {
-      linear = slice_linear_new (nullptr);
-      std::memset (slice_linear_alloc (linear, 100), 1, 100);
-    }
-  std::printf ("memory: arenas of 100 bytes, resident a byte  %.2f\n",
-               double (resident_bytes () - before) / (100.0 * n));
-  for (SliceLinear *linear : arenas)
-    slice_linear_destroy (linear);
-}
-
-/* Nine in ten are freed, in random order; then all but five. */
-template <std::size_t Size>
-void
-memory_of_pool ()
-{
-  constexpr int n = 400000;
-  std::vector<void *> objects (n);
-  SlicePool *pool = slice_pool_new_plain (Size);
-  std::size_t before = resident_bytes ();
-  for (void *&object : objects)
-    std::memset (object = slice_pool_alloc (pool), 1, Size);
-  std::size_t full = resident_bytes () - before;
-  unsigned random = 1;
-  for (int i = n - 1; i > 0; i--)
-    {
-      random = random * 1664525 + 1013904223;
-      std::swap (objects[std::size_t (i)],
-                 objects[random % unsigned (i + 1)]);
-    }
-  for (int i = n / 10; i < n; i++)
-    slice_pool_free (pool, objects[std::size_t (i)]);
-  std::size_t after = resident_bytes () - before;
-  std::printf ("memory: pool of %zu, resident of what was in objects: full"
-               " %.2f, nine in ten freed %.2f",
-               Size, double (full) / double (n * Size),
-               double (after) / double (n * Size));
-  for (int i = 5; i < n / 10; i++)
-    slice_pool_free (pool, objects[std::size_t (i)]);
-  SliceArenaStats stats;
-  slice_pool_get_stats (pool, &stats);
-  std::printf (", held when all but 5 are freed %.2f\n",
-               double (stats.held_bytes) / double (n * Size));
-  slice_pool_destroy (pool);
-}
-
 }
 
 int
 main ()
 {
-  in_child (memory_of_small_arenas);
-  in_child (memory_of_pool<8>);
-  in_child (memory_of_pool<24>);
-  in_child (memory_of_pool<64>);
   count ("loop", 1, [] { use (nullptr); });
   linear_objects ();
   linear_marks ();
@@ -637,6 +392,9 @@ main ()
   llvm_frame ("LLVM: linear, frame of 10 x 200", 10, 200);
   llvm_frame ("LLVM: linear, frame of 20 x 4000", 20, 4000);
   llvm_frame ("LLVM: linear, frame of 300 x 100", 300, 100);
+#endif
+#ifdef HAVE_APR
+  apr_linear ();
 #endif
 #ifdef SLICE_HAS_PMR
   pmr_linear ();

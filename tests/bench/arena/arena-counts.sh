@@ -3,8 +3,9 @@
 #
 #   arena-counts.sh PROGRAM [VALGRIND]
 #
-# Counts repeat exactly.  SLICE_OPTIONS has force-pool, as slices are malloc's
-# blocks under valgrind otherwise.
+# The lines of arena-resident, which lies beside PROGRAM, come first.  Counts
+# repeat exactly.  SLICE_OPTIONS has force-pool, as slices are malloc's blocks
+# under valgrind otherwise.
 #
 # SPDX-License-Identifier: MIT
 
@@ -12,7 +13,7 @@ program=$1
 valgrind=${2:-valgrind}
 directory=$(mktemp -d) || exit 2
 trap 'rm -rf "$directory"' EXIT
-"$program" || exit 1
+"${program%counts}resident" || exit 1
 SLICE_OPTIONS=force-pool "$valgrind" --tool=callgrind -q \
   --callgrind-out-file="$directory/out" "$program" \
   > "$directory/log" 2>&1 || {

@@ -42,6 +42,7 @@ expect 'fragmentation' "$bench/tlsf-fragmentation" 10000
 if test -x "$bench/arena-bench"; then
   expect 'against peers' "$bench/arena-bench" 1
   expect 'what is counted' "$bench/arena-counts"
+  expect 'what is resident' "$bench/arena-resident"
 else
   skip 'against peers' 'no C++ compiler'
 fi

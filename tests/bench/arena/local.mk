@@ -1,7 +1,8 @@
 # tests/bench/arena/local.mk - the arenas' benchmarks
 #
 #   make bench-arena         against malloc, APR, LLVM, obstack and std::pmr
-#   make bench-arena-counts instructions of each call, by callgrind
+#   make bench-arena-counts  instructions of each call, by callgrind, and
+#                            resident memory
 #   make bench-arena-table  ratios to each peer, with their spread
 #   make bench-tlsf          TLSF's worst case, in steps and in instructions,
 #                            and its fragmentation
@@ -40,7 +41,7 @@
 slow_programs += %D%/tlsf-worst-steps %D%/tlsf-worst-instructions
 needs_%C%_check_bench_arena = %D%/tlsf-worst-steps %D%/tlsf-worst-instructions \
 	%D%/arena-memory %D%/arena-constant %D%/tlsf-fragmentation \
-	%D%/linear-replay %D%/arena-bench %D%/arena-counts
+	%D%/linear-replay %D%/arena-bench %D%/arena-counts %D%/arena-resident
 
 %C%_arena_memory_SOURCES = %D%/arena-memory.c
 %C%_arena_memory_LDADD = slice/libslice.la
@@ -56,7 +57,7 @@ slow_programs += %D%/arena-memory
 slow_programs += %D%/arena-constant %D%/tlsf-fragmentation %D%/linear-replay
 
 if HAVE_CXX
-slow_programs += %D%/arena-bench %D%/arena-counts
+slow_programs += %D%/arena-bench %D%/arena-counts %D%/arena-resident
 endif
 %C%_arena_bench_SOURCES = %D%/arena-bench.cc %D%/arena-table.h
 %C%_arena_bench_CPPFLAGS = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS)
@@ -64,13 +65,20 @@ endif
 %C%_arena_bench_LDFLAGS = -no-install
 %C%_arena_bench_LDADD = slice/libslice.la $(APR_LIBS) $(LLVM_LIBS)
 
-%C%_arena_counts_SOURCES = %D%/arena-counts.cc
-%C%_arena_counts_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS) \
+peers_cppflags = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS) \
 	$(TALLOC_CFLAGS) $(FOONATHAN_CPPFLAGS)
+peers_libs = $(APR_LIBS) $(LLVM_LIBS) $(TALLOC_LIBS) $(FOONATHAN_LIBS)
+
+%C%_arena_counts_SOURCES = %D%/arena-counts.cc %D%/arena-peers.h
+%C%_arena_counts_CPPFLAGS = $(peers_cppflags)
 %C%_arena_counts_CXXFLAGS = -std=c++17 -O2
 %C%_arena_counts_LDFLAGS = -no-install
-%C%_arena_counts_LDADD = slice/libslice.la $(LLVM_LIBS) $(TALLOC_LIBS) \
-	$(FOONATHAN_LIBS)
+%C%_arena_counts_LDADD = slice/libslice.la $(peers_libs)
+%C%_arena_resident_SOURCES = %D%/arena-resident.cc %D%/arena-peers.h
+%C%_arena_resident_CPPFLAGS = $(peers_cppflags)
+%C%_arena_resident_CXXFLAGS = -std=c++17 -O2
+%C%_arena_resident_LDFLAGS = -no-install
+%C%_arena_resident_LDADD = slice/libslice.la $(peers_libs)
 
 # Each is run a little by `make check-slow', too.
 slow_scripts += %D%/check-bench-arena.sh
@@ -84,7 +92,7 @@ bench-arena-table: %D%/arena-bench %D%/tlsf-worst-steps %D%/linear-replay \
 bench-arena: %D%/arena-bench %D%/arena-constant
 	%D%/arena-bench 9
 	%D%/arena-constant 9
-bench-arena-counts: %D%/arena-counts
+bench-arena-counts: %D%/arena-counts %D%/arena-resident
 	$(SHELL) $(srcdir)/%D%/arena-counts.sh %D%/arena-counts
 bench-tlsf: %D%/tlsf-worst-steps %D%/tlsf-worst-instructions \
 	    %D%/tlsf-fragmentation
