@@ -87,8 +87,11 @@ slab_tests = \
 %C%_slab_test_slab_LDADD = $(slab_test_libs)
 %C%_slab_test_slab_check_LDADD = $(slab_test_libs)
 
-depot_tests = %D%/depot/test-depot
+depot_tests = \
+	%D%/depot/test-depot \
+	%D%/depot/test-depot-check
 %C%_depot_test_depot_LDADD = $(depot_test_libs)
+%C%_depot_test_depot_check_LDADD = $(depot_test_libs)
 
 magazine_tests = \
 	%D%/magazine/test-adapt \

@@ -132,6 +132,45 @@ test_model (void)
   slice_stack_destroy (stack);
 }
 
+/* A reset takes all objects that are still there, and what comes after it is
+ * new. */
+static void
+test_reset_while_in_use (void)
+{
+  static const SliceKeep keeps[] = { SLICE_KEEP_NONE, SLICE_KEEP_FIRST,
+                                     SLICE_KEEP_LARGEST, SLICE_KEEP_ALL };
+
+  for (unsigned i = 0; i < 2 * G_N_ELEMENTS (keeps); i++)
+    {
+      CountingSource counting;
+      counting_source_init (&counting);
+      SliceArenaOptions options
+          = { .source = &counting.source,
+              .flags = i % 2 != 0 ? SLICE_ARENA_CHECKED : 0 };
+      SliceStack *stack = slice_stack_new (&options);
+      for (int n = 0; n < 1000; n++)
+        slice_stack_alloc (stack, random_size ());
+      slice_stack_reset (stack, keeps[i / 2]);
+      g_assert_true (slice_stack_is_empty (stack));
+      if (keeps[i / 2] == SLICE_KEEP_NONE)
+        g_assert_cmpuint (counting.out_bytes, ==, 0);
+      char *first = slice_stack_alloc (stack, 100);
+      SliceArenaStats stats;
+      slice_stack_get_stats (stack, &stats);
+      g_assert_cmpuint (stats.used_bytes, >=, 100);
+      g_assert_cmpuint (stats.used_bytes, <, 1000);
+      assert_stats_add_up (&stats);
+      pattern_fill (first, 100, 1);
+      g_assert_true (pattern_holds (first, 100, 1));
+      slice_stack_release (stack, first);
+      /* (The model wants at most one spare block.) */
+      if (keeps[i / 2] != SLICE_KEEP_ALL)
+        run_model (stack, 1000);
+      slice_stack_destroy (stack);
+      g_assert_cmpuint (counting.out_bytes, ==, 0);
+    }
+}
+
 static void
 test_model_checked (void)
 {
@@ -565,6 +604,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/stack/model", test_model);
+  g_test_add_func ("/slice/stack/reset-while-in-use",
+                   test_reset_while_in_use);
   g_test_add_func ("/slice/stack/model-checked", test_model_checked);
   g_test_add_func ("/slice/stack/model-source", test_model_source);
   g_test_add_func ("/slice/stack/boundary", test_boundary);

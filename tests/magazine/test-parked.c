@@ -333,6 +333,9 @@ test_fork (void)
       _exit (0);
     }
   sli_magazine_fork_parent ();
+  /* The parent may fork again. */
+  sli_magazine_fork_prepare ();
+  sli_magazine_fork_parent ();
   g_assert_cmpint (waitpid (child, &status, 0), ==, child);
   g_assert_cmpint (status, ==, 0);
 }

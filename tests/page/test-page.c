@@ -884,6 +884,51 @@ test_fullest_first (void)
   g_assert_cmpuint (counts_now ().n_regions, ==, n_regions);
 }
 
+/* Frees every second granule of a region that is full of runs of one; or as
+ * many, two of them neighbours. */
+static void
+fragment (Region *region, bool with_pair)
+{
+  unsigned first = region->n_header, n = region->n_granules - first;
+
+  for (unsigned i = with_pair ? 3 : 0; i + 1 < n; i += 2)
+    free_run (region_granule (region, first + i), 1);
+  if (with_pair)
+    for (unsigned i = 0; i < 2; i++)
+      free_run (region_granule (region, first + i), 1);
+}
+
+/* A search looks into so many regions that are equally full, and then
+ * elsewhere, though the last would have a place. */
+static void
+test_fit_probes (void)
+{
+  enum { N_PROBES = 8, N_REGIONS = N_PROBES + 4 };
+  Region *regions[N_REGIONS] = { NULL };
+  void *record, *run;
+  bool is_zero;
+
+  for (unsigned n_between = N_PROBES - 1; n_between <= N_PROBES; n_between++)
+    {
+      unsigned n = 0;
+
+      if (n_between == N_PROBES - 1)
+        begin_plain ();
+      /* Fills the regions before the one that has come last. */
+      while (n < N_REGIONS)
+        {
+          run = sli_page_alloc_run (1, &record, &is_zero);
+          if (n == 0 || regions[n - 1] != region_of (run))
+            regions[n++] = region_of (run);
+        }
+      for (unsigned i = 1; i <= n_between + 1; i++)
+        fragment (regions[i], i == 1);
+      run = sli_page_alloc_run (2, &record, &is_zero);
+      g_assert_true ((region_of (run) == regions[1])
+                     == (n_between < N_PROBES));
+    }
+}
+
 /* --- sources --- */
 
 static void
@@ -1678,6 +1723,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/small-pages-end", test_small_pages_end);
   test_add_fresh ("/slice/page/idle-share", test_idle_share);
   test_add_fresh ("/slice/page/fullest-first", test_fullest_first);
+  test_add_fresh ("/slice/page/fit-probes", test_fit_probes);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);
   test_add_fresh ("/slice/page/optional-runs", test_optional_runs);
   test_add_fresh ("/slice/page/optional-again", test_optional_again);

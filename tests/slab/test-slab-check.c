@@ -128,6 +128,30 @@ test_claims (void)
   assert_broken (NULL, NULL);
 }
 
+static void
+visit_slab (void *run, unsigned class_index, void *data)
+{
+  unsigned *n_seen = data;
+
+  g_assert_cmpuint (chunk_class_of ((char *) run + 1024), ==, class_index);
+  n_seen[class_index]++;
+}
+
+/* The walk visits each slab of each class once. */
+static void
+test_each (void)
+{
+  unsigned n_seen[N_CLASSES] = { 0 };
+  void *chunks[1];
+
+  partial_slab ();
+  for (unsigned i = CLASS + 1; i < N_CLASSES; i++)
+    g_assert_cmpuint (sli_slab_alloc (i, 1, chunks + 1), ==, 1);
+  sli_slab_each (visit_slab, n_seen);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    g_assert_cmpuint (n_seen[i], ==, i >= CLASS);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -137,5 +161,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab-check/counts", test_counts);
   test_add_fresh ("/slice/slab-check/full", test_full);
   test_add_fresh ("/slice/slab-check/claims", test_claims);
+  test_add_fresh ("/slice/slab-check/each", test_each);
   return g_test_run ();
 }
