@@ -29,20 +29,22 @@ static struct
 static uint32_t
 own_slot (uint64_t address)
 {
-  return (uint32_t)((address * UINT64_C (0x9E3779B97F4A7C15)) >> 52);
+  return (uint32_t) ((address * UINT64_C (0x9E3779B97F4A7C15)) >> 52);
 }
 
 static void
 own_note (void *block)
 {
-  uint32_t slot = own_slot ((uint64_t)block);
+  uint32_t slot = own_slot ((uint64_t) block);
+
   atomic_store (&own.filter[slot], 1);
   for (uint32_t i = 0; i < N_OWN_BLOCKS; i++)
     {
       uint64_t nothing = 0;
+
       if (atomic_compare_exchange_strong (
               &own.blocks[(slot + i) % N_OWN_BLOCKS], &nothing,
-              (uint64_t)block))
+              (uint64_t) block))
         return;
     }
 }
@@ -50,12 +52,14 @@ own_note (void *block)
 static bool
 own_take (void *block)
 {
-  uint32_t slot = own_slot ((uint64_t)block);
+  uint32_t slot = own_slot ((uint64_t) block);
+
   if (LIKELY (own.filter[slot] == 0))
     return false;
   for (uint32_t i = 0; i < N_OWN_BLOCKS; i++)
     {
-      uint64_t found = (uint64_t)block;
+      uint64_t found = (uint64_t) block;
+
       if (own.blocks[(slot + i) % N_OWN_BLOCKS] == found
           && atomic_compare_exchange_strong (
               &own.blocks[(slot + i) % N_OWN_BLOCKS], &found, 0))
@@ -110,19 +114,20 @@ event_write (RecordThread *self, unsigned op, uint64_t address, size_t size,
              uint32_t node, uint64_t now, uint32_t extra)
 {
   RawEvent *event = sli_spool_next_event (self, now);
+
   if (event == NULL)
     return;
   if (UNLIKELY (size > UINT32_MAX))
     {
       event->address_op = TRACE_OP_BIG;
-      event->size = (uint32_t)(size >> 32);
+      event->size = (uint32_t) (size >> 32);
       self->n_events++;
       event[1].ticks = event->ticks;
       event++;
     }
   event->address_op = address << 8 | op;
   event->node = node;
-  event->size = (uint32_t)size;
+  event->size = (uint32_t) size;
   event->extra = extra;
   event_finish (self);
 }
@@ -148,19 +153,22 @@ void
 sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
                   uint32_t extra)
 {
+  bool sampled;
+  int saved_errno;
+
   if (UNLIKELY (self->inside != 0))
     {
       backing_count ();
       return;
     }
-  bool sampled = sli_record.sample_bytes != 0;
+  sampled = sli_record.sample_bytes != 0;
   if (sampled && !sli_sample_take (self, size))
     return;
   if (UNLIKELY (self->setup) && block != NULL && !sampled)
     own_note (block);
   if (!sli_record_enter (self))
     return;
-  int saved_errno = errno;
+  saved_errno = errno;
   if (UNLIKELY (self->tag != 0) && self->tag < TRACE_OP_FREE)
     {
       op = self->tag;
@@ -172,12 +180,13 @@ sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
     {
       uint64_t now = time_after ();
       uint32_t node = sli_stack_node (self, sli_record.stack_depth);
+
       if (UNLIKELY (node == SLI_STACK_INTERNAL))
         ;
       else if (sampled && !sli_sample_remember (block))
         atomic_fetch_add (&sli_record.head->n_dropped_full, 1);
       else
-        event_write (self, op, (uint64_t)block, size, node, now, extra);
+        event_write (self, op, (uint64_t) block, size, node, now, extra);
     }
   errno = saved_errno;
   record_leave (self);
@@ -197,6 +206,9 @@ bool
 sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
                  uint64_t now)
 {
+  int saved_errno;
+  uint32_t line, node;
+
   if (UNLIKELY (self->inside != 0))
     {
       backing_count ();
@@ -204,7 +216,7 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
     }
   if (UNLIKELY (free_is_none (block)) || !sli_record_enter (self))
     return false;
-  int saved_errno = errno;
+  saved_errno = errno;
   if (UNLIKELY (self->tag >= TRACE_OP_FREE) && op == TRACE_OP_FREE)
     {
       op = self->tag;
@@ -212,13 +224,13 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
     }
   if (LIKELY (now == 0))
     now = time_after ();
-  uint32_t line = self->line; /* for the next allocation, perhaps of a
+  line = self->line; /* for the next allocation, perhaps of a
                                  realloc */
   self->line = 0;
-  uint32_t node = sli_stack_node (self, sli_record.free_depth);
+  node = sli_stack_node (self, sli_record.free_depth);
   self->line = line;
   if (LIKELY (node != SLI_STACK_INTERNAL))
-    event_write (self, op, (uint64_t)block, 0, node, now, extra);
+    event_write (self, op, (uint64_t) block, 0, node, now, extra);
   errno = saved_errno;
   record_leave (self);
   return true;
@@ -236,7 +248,7 @@ sli_record_kept (RecordThread *self, void *block, bool was_freed)
   if (was_freed && sli_record.sample_bytes != 0)
     sli_sample_remember (block);
   if (was_freed)
-    event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t)block, 0,
+    event_write (self, TRACE_OP_REALLOC_KEPT, (uint64_t) block, 0,
                  TRACE_NODE_CUT, ticks_now (), 0);
   atomic_fetch_add (&sli_record.head->n_failed, 1);
   record_leave (self);
@@ -247,9 +259,11 @@ void
 sli_record_marker (unsigned op, const char *name)
 {
   RecordThread *self = &sli_record_self;
+  uint32_t id;
+
   if (!sli_record_enter (self))
     return;
-  uint32_t id = sli_spool_string (name);
+  id = sli_spool_string (name);
   event_write (self, op, id, 0, TRACE_NODE_CUT, ticks_now (), 0);
   record_leave (self);
 }
@@ -277,6 +291,7 @@ RECORD_API void
 slice_trace_line_v1 (const char *file_line)
 {
   RecordThread *self = &sli_record_self;
+
   if (!sli_record_enter (self))
     return;
   self->line = sli_spool_string (file_line);

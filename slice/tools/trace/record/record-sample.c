@@ -37,7 +37,7 @@ static Bucket *_Atomic tables[N_TABLES] = { first_table };
 static struct
 {
   uint64_t seed;
-  bool is_fixed;             /* the seed was given */
+  bool is_fixed;              /* the seed was given */
   _Atomic uint64_t n_threads; /* that have drawn a gap */
 } sampling;
 
@@ -46,10 +46,12 @@ static struct
 static void
 filter_add (uint64_t address, int n)
 {
+  uint8_t old;
+
   _Atomic uint8_t *count = &sli_sample_filter[sample_slot (address)];
-  uint8_t old = atomic_load (count);
+  old = atomic_load (count);
   while (old != SAMPLE_FILTER_ALWAYS
-         && !atomic_compare_exchange_weak (count, &old, (uint8_t)(old + n)))
+         && !atomic_compare_exchange_weak (count, &old, (uint8_t) (old + n)))
     ;
 }
 
@@ -60,12 +62,14 @@ static Bucket *
 table_at (unsigned number, bool make)
 {
   Bucket *table = atomic_load (&tables[number]);
+  size_t n_bytes;
+  Bucket *fresh;
+
   if (table != NULL || !make)
     return table;
-  size_t n_bytes = sizeof (Bucket) << (FIRST_BITS + MORE_BITS * number);
-  Bucket *fresh
-      = mmap (NULL, n_bytes, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  n_bytes = sizeof (Bucket) << (FIRST_BITS + MORE_BITS * number);
+  fresh = mmap (NULL, n_bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (fresh == MAP_FAILED)
     return NULL;
   if (atomic_compare_exchange_strong (&tables[number], &table, fresh))
@@ -78,6 +82,7 @@ static Bucket *
 bucket_of (Bucket *table, unsigned number, uint64_t address)
 {
   uint64_t hash = (address >> 4) * UINT64_C (0x9E3779B97F4A7C15);
+
   return &table[hash >> (64 - FIRST_BITS - MORE_BITS * number)];
 }
 
@@ -88,6 +93,7 @@ bucket_exchange (Bucket *bucket, uint64_t from, uint64_t to)
   for (unsigned i = 0; i < BUCKET_SLOTS; i++)
     {
       uint64_t found = from;
+
       if (atomic_load_explicit (&bucket->blocks[i], memory_order_relaxed)
               == from
           && atomic_compare_exchange_strong (&bucket->blocks[i], &found, to))
@@ -99,11 +105,13 @@ bucket_exchange (Bucket *bucket, uint64_t from, uint64_t to)
 bool
 sli_sample_remember (const void *block)
 {
-  uint64_t address = (uint64_t)block;
+  uint64_t address = (uint64_t) block;
+
   filter_add (address, 1);
   for (unsigned number = 0; number < N_TABLES; number++)
     {
       Bucket *table = table_at (number, true);
+
       if (table == NULL)
         break;
       if (bucket_exchange (bucket_of (table, number, address), 0, address))
@@ -116,12 +124,14 @@ sli_sample_remember (const void *block)
 bool
 sli_sample_forget (const void *block)
 {
-  uint64_t address = (uint64_t)block;
+  uint64_t address = (uint64_t) block;
+
   if (sample_is_no_block (block))
     return false;
   for (unsigned number = 0; number < N_TABLES; number++)
     {
       Bucket *table = table_at (number, false);
+
       if (table == NULL)
         return false;
       if (bucket_exchange (bucket_of (table, number, address), address, 0))
@@ -147,6 +157,7 @@ static void
 thread_start (RecordThread *self)
 {
   uint64_t number = atomic_fetch_add (&sampling.n_threads, 1);
+
   self->sample_random = sample_mix (sampling.seed ^ sample_mix (number + 1));
   self->sample_left = gap_draw (self);
   self->line_left = self->sample_left;
@@ -171,7 +182,8 @@ sli_sample_take (RecordThread *self, size_t size)
 void
 sli_sample_child_start (RecordThread *self)
 {
-  uint64_t other = sampling.is_fixed ? sli_record.epoch : (uint64_t)getpid ();
+  uint64_t other = sampling.is_fixed ? sli_record.epoch : (uint64_t) getpid ();
+
   sampling.seed = sample_mix (sampling.seed ^ sample_mix (other));
   if (self->sample_random != 0)
     self->sample_random = sample_mix (self->sample_random ^ sampling.seed);
@@ -184,10 +196,10 @@ sli_sample_start (uint32_t mean_bytes, uint32_t seed, const uint8_t *early,
   sampling.is_fixed = seed != 0;
   sampling.seed = seed != 0
                       ? seed
-                      : sample_mix (ticks_now () ^ (uint64_t)getpid () << 32);
+                      : sample_mix (ticks_now () ^ (uint64_t) getpid () << 32);
   sli_record.sample_bytes = mean_bytes;
-  memset ((void *)sli_sample_filter, 0, sizeof sli_sample_filter);
+  memset ((void *) sli_sample_filter, 0, sizeof sli_sample_filter);
   for (size_t i = 0; i < n_early; i += 16)
-    sli_sample_filter[sample_slot ((uint64_t)&early[i])]
+    sli_sample_filter[sample_slot ((uint64_t) &early[i])]
         = SAMPLE_FILTER_ALWAYS;
 }

@@ -23,6 +23,7 @@ static const char *
 option_find (const char *options, const char *name)
 {
   const char *at = options == NULL ? NULL : strstr (options, name);
+
   return at == NULL ? NULL : at + strlen (name);
 }
 
@@ -31,7 +32,8 @@ option_number (const char *options, const char *name, uint32_t missing,
                uint32_t most)
 {
   const char *at = option_find (options, name);
-  uint32_t value = at == NULL ? missing : (uint32_t)strtoul (at, NULL, 10);
+  uint32_t value = at == NULL ? missing : (uint32_t) strtoul (at, NULL, 10);
+
   return value > most ? most : value;
 }
 
@@ -40,6 +42,7 @@ static char **
 environment_find (char **envp, const char *name)
 {
   size_t n = strlen (name);
+
   for (; *envp != NULL; envp++)
     if (strncmp (*envp, name, n) == 0 && (*envp)[n] == '=')
       return envp;
@@ -50,6 +53,7 @@ static const char *
 environment_get (char **envp, const char *name)
 {
   char **found = environment_find (envp, name);
+
   return found == NULL ? NULL : *found + strlen (name) + 1;
 }
 
@@ -57,6 +61,7 @@ static void
 environment_remove (char **envp, const char *name)
 {
   char **at = environment_find (envp, name);
+
   for (; at != NULL && *at != NULL; at++)
     at[0] = at[1];
 }
@@ -66,11 +71,13 @@ environment_remove (char **envp, const char *name)
 static void
 environment_clean (char **envp)
 {
+  char **preload, *value, *rest;
+
   environment_remove (envp, SPOOL_ENV);
   environment_remove (envp, SPOOL_ENV_OPTIONS);
-  char **preload = environment_find (envp, "LD_PRELOAD");
-  char *value = preload == NULL ? NULL : *preload + strlen ("LD_PRELOAD=");
-  char *rest = value == NULL ? NULL : strchr (value, ':');
+  preload = environment_find (envp, "LD_PRELOAD");
+  value = preload == NULL ? NULL : *preload + strlen ("LD_PRELOAD=");
+  rest = value == NULL ? NULL : strchr (value, ':');
   if (rest != NULL)
     memmove (value, rest + 1, strlen (rest + 1) + 1);
   else
@@ -82,6 +89,7 @@ static const char *
 preload_entry (const char *list, const char *name)
 {
   size_t n = strlen (name);
+
   for (const char *at = list; (at = strstr (at, name)) != NULL; at++)
     if ((at == list || strchr (": ", at[-1]) != NULL)
         && (at[n] == '\0' || strchr (": ", at[n]) != NULL))
@@ -106,26 +114,31 @@ static void
 go_first (char **argv, char **envp)
 {
   Dl_info self;
-  char path[PATH_MAX];
+  char path[PATH_MAX], *fresh, *end, *old;
   char **preload = environment_find (envp, "LD_PRELOAD");
+  const char *value, *at;
+  ssize_t n;
+  size_t before, name;
+
   if (preload == NULL || environment_get (envp, SPOOL_ENV) == NULL
       || getauxval (AT_BASE) == 0 || dladdr (&sli_record, &self) == 0)
     return;
-  const char *value = *preload + strlen ("LD_PRELOAD=");
-  const char *at = preload_entry (value, self.dli_fname);
+  value = *preload + strlen ("LD_PRELOAD=");
+  at = preload_entry (value, self.dli_fname);
   if (at == NULL || at == value || insists_on_first (value))
     return;
-  ssize_t n = readlink ("/proc/self/exe", path, sizeof path - 1);
+  n = readlink ("/proc/self/exe", path, sizeof path - 1);
   if (n <= 0)
     return;
   path[n] = '\0';
-  size_t before = (size_t)(at - value), name = strlen (self.dli_fname);
-  char *fresh = alloca (strlen (*preload) + 2);
-  char *end = stpcpy (stpcpy (fresh, "LD_PRELOAD="), self.dli_fname);
+  before = (size_t) (at - value);
+  name = strlen (self.dli_fname);
+  fresh = alloca (strlen (*preload) + 2);
+  end = stpcpy (stpcpy (fresh, "LD_PRELOAD="), self.dli_fname);
   *end++ = ':';
   memcpy (end, value, before);
   strcpy (end + before, at + name);
-  char *old = *preload;
+  old = *preload;
   *preload = fresh;
   execve (path, argv, envp);
   *preload = old;
@@ -142,10 +155,14 @@ at_exit (void)
 __attribute__ ((constructor)) static void
 record_start (int argc, char **argv, char **envp)
 {
-  (void)argc;
+  RecordThread *self;
+  const char *options;
+  uint32_t sample_mean;
+
+  (void) argc;
   go_first (argv, envp);
-  RecordThread *self = &sli_record_self;
-  const char *options = environment_get (envp, SPOOL_ENV_OPTIONS);
+  self = &sli_record_self;
+  options = environment_get (envp, SPOOL_ENV_OPTIONS);
   sli_record_next_ready ();
   self->busy = true;
   sli_record.stack_depth
@@ -154,7 +171,7 @@ record_start (int argc, char **argv, char **envp)
       = option_number (options, "free=", 4, RECORD_DEPTH_MAX);
   sli_record.timed = option_find (options, "timed") != NULL;
   sli_record.check_unwind = option_find (options, "check-unwind") != NULL;
-  uint32_t sample_mean = option_number (options, "sample=", 0, UINT32_MAX);
+  sample_mean = option_number (options, "sample=", 0, UINT32_MAX);
   if (sample_mean != 0)
     sli_record_sample (sample_mean,
                        option_number (options, "seed=", 0, UINT32_MAX));
@@ -181,10 +198,12 @@ __libc_start_main (int (*main_function) (int, char **, char **), int argc,
                    char **argv, void (*init) (void), void (*fini) (void),
                    void (*rtld_fini) (void), void *stack_end)
 {
+  RecordThread *self;
+
   int (*call) (int (*) (int, char **, char **), int, char **, void (*) (void),
                void (*) (void), void (*) (void), void *)
       = dlsym (RTLD_NEXT, "__libc_start_main");
-  RecordThread *self = &sli_record_self;
+  self = &sli_record_self;
   if (sli_record_enter (self))
     {
       sli_unwind_open ();
@@ -198,6 +217,7 @@ __attribute__ ((noinline, cold)) void
 sli_record_child_start (RecordThread *self)
 {
   bool several = !__libc_single_threaded;
+
   sli_record.ready = false;
   self->chunk = NULL;
   sli_stack_forget (self);

@@ -48,19 +48,20 @@ static struct
 static bool
 early_has (const void *block)
 {
-  return (const uint8_t *)block >= early.bytes
-         && (const uint8_t *)block < early.bytes + EARLY_BYTES;
+  return (const uint8_t *) block >= early.bytes
+         && (const uint8_t *) block < early.bytes + EARLY_BYTES;
 }
 
 static void *
 early_alloc (size_t alignment, size_t size)
 {
   size_t at = early.used + 16;
+
   at = (at + alignment - 1) & ~(alignment - 1);
   if (size > EARLY_BYTES || at + size > EARLY_BYTES)
     sli_record_abort ("slice-trace: the start needs more memory than is set "
-                    "aside\n");
-  early.used = (at + size + 15) & ~(size_t)15;
+                      "aside\n");
+  early.used = (at + size + 15) & ~(size_t) 15;
   memcpy (&early.bytes[at - sizeof size], &size, sizeof size);
   return &early.bytes[at];
 }
@@ -77,7 +78,8 @@ static size_t
 early_size (const void *block)
 {
   size_t size;
-  memcpy (&size, (const uint8_t *)block - sizeof size, sizeof size);
+
+  memcpy (&size, (const uint8_t *) block - sizeof size, sizeof size);
   return size;
 }
 
@@ -95,9 +97,11 @@ void *
 sli_record_next (const char *symbol)
 {
   void *found = dlsym (RTLD_NEXT, symbol);
+  void *runtime;
+
   if (found != NULL)
     return found;
-  void *runtime = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  runtime = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
   return runtime == NULL ? NULL : dlsym (runtime, symbol);
 }
 
@@ -139,10 +143,12 @@ cost_begin (void)
 static inline uint32_t
 cost_end (uint64_t begin)
 {
+  uint64_t cost;
+
   if (LIKELY (!sli_record.timed))
     return 0;
-  uint64_t cost = ticks_after () - begin;
-  return (uint32_t)(cost == 0 ? 1 : cost > COST_MAX ? COST_MAX : cost) << 5;
+  cost = ticks_after () - begin;
+  return (uint32_t) (cost == 0 ? 1 : cost > COST_MAX ? COST_MAX : cost) << 5;
 }
 
 /* --- entry points --------------------------------------------------------
@@ -155,17 +161,21 @@ cost_end (uint64_t begin)
 static uint32_t
 alignment_extra (size_t alignment)
 {
-  return alignment == 0 ? 0 : (uint32_t)__builtin_ctzl (alignment) & 31;
+  return alignment == 0 ? 0 : (uint32_t) __builtin_ctzl (alignment) & 31;
 }
 
 RECORDED void *
 malloc_recorded (size_t size)
 {
+  uint64_t begin;
+  void *block;
+  uint32_t extra;
+
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, size);
-  uint64_t begin = cost_begin ();
-  void *block = next.malloc (size);
-  uint32_t extra = cost_end (begin);
+  begin = cost_begin ();
+  block = next.malloc (size);
+  extra = cost_end (begin);
   sli_record_alloc (&sli_record_self, TRACE_OP_MALLOC, block, size, extra);
   return block;
 }
@@ -180,11 +190,15 @@ malloc (size_t size)
 RECORDED void *
 calloc_recorded (size_t n, size_t size)
 {
+  uint64_t begin;
+  void *block;
+  uint32_t extra;
+
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, n * size); /* zero, since it is used only once */
-  uint64_t begin = cost_begin ();
-  void *block = next.calloc (n, size);
-  uint32_t extra = cost_end (begin);
+  begin = cost_begin ();
+  block = next.calloc (n, size);
+  extra = cost_end (begin);
   sli_record_alloc (&sli_record_self, TRACE_OP_CALLOC, block, n * size, extra);
   return block;
 }
@@ -203,8 +217,10 @@ static void
 timed_free (RecordThread *self, void *block)
 {
   uint64_t begin = cost_begin ();
+  uint32_t extra;
+
   next.free (block);
-  uint32_t extra = cost_end (begin);
+  extra = cost_end (begin);
   sli_record_free (self, TRACE_OP_FREE, block, extra, begin);
 }
 
@@ -237,14 +253,14 @@ free (void *block)
 RECORD_API void
 free_sized (void *block, size_t size)
 {
-  (void)size;
+  (void) size;
   free (block);
 }
 
 RECORD_API void
 free_aligned_sized (void *block, size_t alignment, size_t size)
 {
-  (void)alignment;
+  (void) alignment;
   free_sized (block, size);
 }
 
@@ -253,6 +269,7 @@ early_realloc (void *block, size_t size)
 {
   void *fresh = malloc (size);
   size_t old = early_size (block);
+
   if (fresh != NULL)
     memcpy (fresh, block, old < size ? old : size);
   return fresh;
@@ -263,6 +280,10 @@ realloc_recorded (unsigned op, void *block, size_t size)
 {
   RecordThread *self = &sli_record_self;
   bool was_freed = false;
+  uint64_t begin;
+  void *fresh;
+  uint32_t extra;
+
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, size);
   if (UNLIKELY (early_has (block)))
@@ -270,9 +291,9 @@ realloc_recorded (unsigned op, void *block, size_t size)
   if (block != NULL)
     was_freed = sli_record_free (
         self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE, block, 0, 0);
-  uint64_t begin = cost_begin ();
-  void *fresh = next.realloc (block, size);
-  uint32_t extra = cost_end (begin);
+  begin = cost_begin ();
+  fresh = next.realloc (block, size);
+  extra = cost_end (begin);
   if (fresh != NULL || block == NULL)
     sli_record_alloc (self, op, fresh, size, extra);
   else if (size != 0)
@@ -298,6 +319,7 @@ RECORD_API void *
 reallocarray (void *block, size_t n, size_t size)
 {
   size_t bytes;
+
   if (__builtin_mul_overflow (n, size, &bytes))
     {
       errno = ENOMEM;
@@ -309,13 +331,17 @@ reallocarray (void *block, size_t n, size_t size)
 RECORD_API void *
 memalign (size_t alignment, size_t size)
 {
+  uint64_t begin;
+  void *block;
+  uint32_t extra;
+
   if (sample_passes (&sli_record_self, size))
     return next.memalign (alignment, size);
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (alignment, size);
-  uint64_t begin = cost_begin ();
-  void *block = next.memalign (alignment, size);
-  uint32_t extra = cost_end (begin) | alignment_extra (alignment);
+  begin = cost_begin ();
+  block = next.memalign (alignment, size);
+  extra = cost_end (begin) | alignment_extra (alignment);
   sli_record_alloc (&sli_record_self, TRACE_OP_MEMALIGN, block, size, extra);
   return block;
 }
@@ -323,6 +349,11 @@ memalign (size_t alignment, size_t size)
 RECORD_API int
 posix_memalign (void **to, size_t alignment, size_t size)
 {
+  void *block = NULL;
+  uint64_t begin;
+  int error;
+  uint32_t extra;
+
   if (sample_passes (&sli_record_self, size))
     return next.posix_memalign (to, alignment, size);
   if (UNLIKELY (!sli_record_next_ready ()))
@@ -330,10 +361,9 @@ posix_memalign (void **to, size_t alignment, size_t size)
       *to = early_alloc (alignment, size);
       return 0;
     }
-  void *block = NULL;
-  uint64_t begin = cost_begin ();
-  int error = next.posix_memalign (&block, alignment, size);
-  uint32_t extra = cost_end (begin) | alignment_extra (alignment);
+  begin = cost_begin ();
+  error = next.posix_memalign (&block, alignment, size);
+  extra = cost_end (begin) | alignment_extra (alignment);
   if (error == 0)
     *to = block;
   sli_record_alloc (&sli_record_self, TRACE_OP_POSIX_MEMALIGN,
@@ -344,13 +374,17 @@ posix_memalign (void **to, size_t alignment, size_t size)
 RECORD_API void *
 aligned_alloc (size_t alignment, size_t size)
 {
+  uint64_t begin;
+  void *block;
+  uint32_t extra;
+
   if (sample_passes (&sli_record_self, size))
     return next.aligned_alloc (alignment, size);
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (alignment, size);
-  uint64_t begin = cost_begin ();
-  void *block = next.aligned_alloc (alignment, size);
-  uint32_t extra = cost_end (begin) | alignment_extra (alignment);
+  begin = cost_begin ();
+  block = next.aligned_alloc (alignment, size);
+  extra = cost_end (begin) | alignment_extra (alignment);
   sli_record_alloc (&sli_record_self, TRACE_OP_ALIGNED_ALLOC, block, size,
                     extra);
   return block;
@@ -359,9 +393,11 @@ aligned_alloc (size_t alignment, size_t size)
 RECORD_API void *
 valloc (size_t size)
 {
+  void *block;
+
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (4096, size);
-  void *block = next.valloc (size);
+  block = next.valloc (size);
   sli_record_alloc (&sli_record_self, TRACE_OP_VALLOC, block, size, 12);
   return block;
 }
@@ -369,9 +405,11 @@ valloc (size_t size)
 RECORD_API void *
 pvalloc (size_t size)
 {
+  void *block;
+
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (4096, size);
-  void *block = next.pvalloc (size);
+  block = next.pvalloc (size);
   sli_record_alloc (&sli_record_self, TRACE_OP_PVALLOC, block, size, 12);
   return block;
 }
@@ -390,9 +428,11 @@ RECORD_API int
 dlclose (void *handle)
 {
   RecordThread *self = &sli_record_self;
+  int result;
+
   if (!sli_record_next_ready ())
     return 0;
-  int result = next.dlclose (handle);
+  result = next.dlclose (handle);
   if (sli_record_enter (self))
     {
       sli_modules_scan ();

@@ -36,15 +36,18 @@ static inline double
 sample_log (uint64_t n)
 {
   int exponent = 63 - __builtin_clzll (n);
-  double m = (double)n / (double)(UINT64_C (1) << exponent); /* 1 to 2 */
+  double m = (double) n / (double) (UINT64_C (1) << exponent); /* 1 to 2 */
+  double t, t2, sum;
+
   if (m > 1.4142135623730951)
     {
       m /= 2;
       exponent++;
     }
   /* ln m = 2 artanh t */
-  double t = (m - 1) / (m + 1), t2 = t * t;
-  double sum = 1.0 / 13;
+  t = (m - 1) / (m + 1);
+  t2 = t * t;
+  sum = 1.0 / 13;
   for (int i = 11; i > 0; i -= 2)
     sum = sum * t2 + 1.0 / i;
   return exponent * 0.6931471805599453 + 2 * t * sum;
@@ -59,7 +62,8 @@ sample_gap (uint64_t *state, uint64_t mean_bytes)
 {
   uint64_t n = (sample_random (state) >> 11) + 1; /* of 2^53 */
   double unit = 53 * 0.6931471805599453 - sample_log (n);
-  return (unit > 0 ? (uint64_t)(unit * (double)mean_bytes) : 0) + 1;
+
+  return (unit > 0 ? (uint64_t) (unit * (double) mean_bytes) : 0) + 1;
 }
 
 #endif

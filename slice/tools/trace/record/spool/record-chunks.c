@@ -19,21 +19,21 @@
  * MiB each, but only for this long; then it takes more memory. */
 #define WAIT_CHUNKS 192
 #define WAIT_MSEC_MAX 2000
-/* A chunk of rare samples is given back at the first event after so many ticks,
- * some 100 s, so that the trace has them if the launcher is killed. */
+/* A chunk of rare samples is given back at the first event after so many
+ * ticks, some 100 s, so that the trace has them if the launcher is killed. */
 #define CHUNK_TICKS_MAX (UINT64_C (64) << 32)
 
 static _Atomic uint32_t *
 chunk_states (void)
 {
-  return (_Atomic uint32_t *)(sli_spool.map + SPOOL_STATES_OFFSET);
+  return (_Atomic uint32_t *) (sli_spool.map + SPOOL_STATES_OFFSET);
 }
 
 static RawChunk *
 chunk_at (uint32_t index)
 {
-  return (RawChunk *)(sli_spool.map + SPOOL_CHUNKS_OFFSET
-                      + index * SPOOL_CHUNK_BYTES);
+  return (RawChunk *) (sli_spool.map + SPOOL_CHUNKS_OFFSET
+                       + index * SPOOL_CHUNK_BYTES);
 }
 
 static uint32_t
@@ -45,6 +45,7 @@ chunk_free_claim (uint32_t n, bool *any_full)
       uint32_t at = (sli_spool.hint + i) % n;
       uint32_t state
           = atomic_load_explicit (&states[at], memory_order_relaxed);
+
       *any_full |= state == SPOOL_CHUNK_FULL;
       if (state == SPOOL_CHUNK_FREE
           && atomic_compare_exchange_strong (&states[at], &state,
@@ -76,20 +77,24 @@ static uint32_t
 chunk_claim (void)
 {
   SpoolHead *head = sli_record.head;
+
   for (unsigned waited = 0;;)
     {
       bool any_full = false;
       uint32_t n = atomic_load (&head->n_chunks);
       uint32_t at = chunk_free_claim (n, &any_full);
+      bool waits, many;
+      struct timespec msec;
+
       if (at != UINT32_MAX)
         return at;
-      bool waits = waited < WAIT_MSEC_MAX && head->packer_pid != 0;
-      bool many = n >= WAIT_CHUNKS + atomic_load (&head->n_threads);
+      waits = waited < WAIT_MSEC_MAX && head->packer_pid != 0;
+      many = n >= WAIT_CHUNKS + atomic_load (&head->n_threads);
       if (!(many && waits) && chunk_add (n))
         continue;
       if (!waits || !(many || any_full))
         return UINT32_MAX;
-      struct timespec msec = { 0, 1000000 };
+      msec = (struct timespec){ 0, 1000000 };
       syscall (SYS_nanosleep, &msec, NULL);
       waited++;
     }
@@ -113,11 +118,13 @@ static bool
 chunk_grow (RecordThread *self)
 {
   uint64_t begin = 0;
+  uint64_t end, n;
+
   if (self->capacity > 0)
     begin = sizeof (RawChunkHead)
             + (self->capacity + EVENT_SLOTS_MAX) * sizeof (RawEvent);
   begin = (begin + RESERVE_STEP - 1) & ~(RESERVE_STEP - 1);
-  uint64_t end = begin + RESERVE_STEP;
+  end = begin + RESERVE_STEP;
   if (end > SPOOL_CHUNK_BYTES)
     end = SPOOL_CHUNK_BYTES;
   if (self->capacity >= TRACE_BLOCK_EVENTS - EVENT_SLOTS_MAX
@@ -125,7 +132,7 @@ chunk_grow (RecordThread *self)
           SPOOL_CHUNKS_OFFSET + self->chunk_index * SPOOL_CHUNK_BYTES + begin,
           end - begin))
     return false;
-  uint64_t n = (end - sizeof (RawChunkHead)) / sizeof (RawEvent);
+  n = (end - sizeof (RawChunkHead)) / sizeof (RawEvent);
   if (n > TRACE_BLOCK_EVENTS)
     n = TRACE_BLOCK_EVENTS;
   self->capacity = (uint32_t) n - EVENT_SLOTS_MAX;
@@ -135,15 +142,18 @@ chunk_grow (RecordThread *self)
 static bool
 chunk_take (RecordThread *self, uint64_t now)
 {
+  uint32_t index;
+  RawChunk *chunk;
+
   chunk_release (self);
-  uint32_t index = chunk_claim ();
+  index = chunk_claim ();
   self->capacity = 0;
   if (index == UINT32_MAX)
     {
       atomic_fetch_add (&sli_record.head->n_dropped_full, 1);
       return false;
     }
-  RawChunk *chunk = chunk_at (index);
+  chunk = chunk_at (index);
   if (self->epoch != sli_record.epoch || self->thread == 0)
     self->thread = atomic_fetch_add (&sli_record.head->n_threads, 1) + 1;
   self->epoch = sli_record.epoch;
@@ -151,7 +161,7 @@ chunk_take (RecordThread *self, uint64_t now)
   self->chunk_index = index;
   chunk->head.base_ticks = self->base_ticks = now;
   chunk->head.thread = self->thread;
-  chunk->head.tid = (uint32_t)syscall (SYS_gettid);
+  chunk->head.tid = (uint32_t) syscall (SYS_gettid);
   chunk->head.many_threads = !__libc_single_threaded;
   chunk->head.sequence = atomic_fetch_add (&sli_record.head->sequence, 1);
   atomic_store (&chunk->head.n_events, 0);
@@ -167,9 +177,10 @@ static void
 base_move (RecordThread *self, uint64_t now)
 {
   RawChunk *chunk = self->chunk;
+
   chunk->events[self->n_events++]
-      = (RawEvent){ .address_op = (now - chunk->head.base_ticks) << 8
-                                  | TRACE_OP_TIME };
+      = (RawEvent){ .address_op
+                    = (now - chunk->head.base_ticks) << 8 | TRACE_OP_TIME };
   self->base_ticks = now;
 }
 
@@ -180,6 +191,9 @@ RawEvent *
 sli_spool_next_event (RecordThread *self, uint64_t now)
 {
   RawChunk *chunk = self->chunk;
+  uint64_t ticks;
+  RawEvent *event;
+
   if (UNLIKELY (chunk == NULL || self->n_events >= self->capacity
                 || chunk->head.many_threads
                        == (uint32_t) __libc_single_threaded))
@@ -188,11 +202,12 @@ sli_spool_next_event (RecordThread *self, uint64_t now)
           = chunk != NULL && self->n_events >= self->capacity
             && chunk->head.many_threads != (uint32_t) __libc_single_threaded
             && chunk_grow (self);
+
       if (!more && !chunk_take (self, now))
         return NULL;
       chunk = self->chunk;
     }
-  uint64_t ticks = now - self->base_ticks;
+  ticks = now - self->base_ticks;
   if (UNLIKELY (ticks > UINT32_MAX))
     {
       if (sli_record.sample_bytes != 0
@@ -203,8 +218,8 @@ sli_spool_next_event (RecordThread *self, uint64_t now)
       chunk = self->chunk;
       ticks = 0;
     }
-  RawEvent *event = &chunk->events[self->n_events];
-  event->ticks = (uint32_t)ticks;
+  event = &chunk->events[self->n_events];
+  event->ticks = (uint32_t) ticks;
   return event;
 }
 
@@ -215,12 +230,14 @@ void
 sli_chunk_thread_ends (void *value)
 {
   RecordThread *self = value;
+  bool was_busy;
+
   if (++self->exit_rounds < 4) /* PTHREAD_DESTRUCTOR_ITERATIONS */
     {
       pthread_setspecific (sli_spool.key, self);
       return;
     }
-  bool was_busy = self->busy;
+  was_busy = self->busy;
   self->busy = true;
   self->late = true;
   chunk_release (self);

@@ -16,20 +16,23 @@ void
 sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
                size_t n_b, const void *c, size_t n_c)
 {
-  size_t n = (sizeof (LogRecord) + n_a + n_b + n_c + 7) & ~(size_t)7;
+  size_t n = (sizeof (LogRecord) + n_a + n_b + n_c + 7) & ~(size_t) 7;
   uint64_t at = atomic_load (&sli_record.head->log_bytes);
+  LogRecord *record;
+  uint8_t *end;
+
   do
     if (!sli_spool_log_reserve (at + n))
       return;
   while (!atomic_compare_exchange_weak (&sli_record.head->log_bytes, &at,
                                         at + n));
-  LogRecord *record = (LogRecord *)(sli_spool.map + SPOOL_LOG_OFFSET + at);
-  uint8_t *end = (uint8_t *)(record + 1);
+  record = (LogRecord *) (sli_spool.map + SPOOL_LOG_OFFSET + at);
+  end = (uint8_t *) (record + 1);
   record->type = type;
   memcpy (end, a, n_a);
   memcpy (end + n_a, b, n_b);
   memcpy (end + n_a + n_b, c, n_c);
-  atomic_store (&record->bytes, (uint32_t)n);
+  atomic_store (&record->bytes, (uint32_t) n);
 }
 
 /* The arguments of this process; the packer knows only those of the first. */
@@ -40,15 +43,17 @@ sli_spool_command (void)
 {
   char *text = mmap (NULL, COMMAND_BYTES_MAX, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  size_t n = 0;
+  long fd;
+
   if (text == MAP_FAILED)
     return;
-  size_t n = 0;
-  long fd = syscall (SYS_openat, AT_FDCWD, "/proc/self/cmdline",
-                     O_RDONLY | O_CLOEXEC);
+  fd = syscall (SYS_openat, AT_FDCWD, "/proc/self/cmdline",
+                O_RDONLY | O_CLOEXEC);
   for (long got = 1; fd >= 0 && got > 0 && n < COMMAND_BYTES_MAX - 1;)
     {
       got = syscall (SYS_read, fd, text + n, COMMAND_BYTES_MAX - 1 - n);
-      n += got > 0 ? (size_t)got : 0;
+      n += got > 0 ? (size_t) got : 0;
     }
   if (fd >= 0)
     syscall (SYS_close, fd);
@@ -72,24 +77,30 @@ sli_spool_string (const char *text)
     _Atomic uint32_t id;
     uint32_t epoch;
   } * table;
+  size_t n;
+  uint32_t at;
+
   if (table == NULL)
     {
       void *memory
           = mmap (NULL, STRINGS_MAX * sizeof *table, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
       if (memory == MAP_FAILED)
         return 0;
       table = memory;
     }
-  size_t n = strlen (text);
+  n = strlen (text);
   uint64_t hash = sli_xxh64 (text, n, sli_record.epoch) | 1;
-  uint32_t at = (uint32_t)hash % STRINGS_MAX;
+  at = (uint32_t) hash % STRINGS_MAX;
   for (uint32_t i = 0; i < STRINGS_MAX; i++, at = (at + 1) % STRINGS_MAX)
     {
       uint64_t found = atomic_load (&table[at].hash);
+
       if (found == hash)
         {
           uint32_t id;
+
           while ((id = atomic_load (&table[at].id)) == 0)
             ;
           return id;
@@ -98,7 +109,8 @@ sli_spool_string (const char *text)
           && atomic_compare_exchange_strong (&table[at].hash, &found, hash))
         {
           uint32_t id = atomic_fetch_add (&sli_record.head->n_strings, 1);
-          uint32_t ids[2] = { id, (uint32_t)n };
+          uint32_t ids[2] = { id, (uint32_t) n };
+
           sli_spool_log (TRACE_BLOCK_STRINGS, ids, sizeof ids, text, n, "", 0);
           atomic_store (&table[at].id, id);
           return id;

@@ -29,14 +29,17 @@ bool
 sli_spool_reserve (uint64_t offset, uint64_t n_bytes)
 {
   uint64_t begin = offset & ~UINT64_C (4095);
+  int saved_errno;
+  bool good;
+
   n_bytes = (offset + n_bytes - begin + 4095) & ~UINT64_C (4095);
-  int saved_errno = errno;
-  bool good
-      = madvise (sli_spool.map + begin, n_bytes, MADV_POPULATE_WRITE) == 0;
+  saved_errno = errno;
+  good = madvise (sli_spool.map + begin, n_bytes, MADV_POPULATE_WRITE) == 0;
   if (!good && errno == EINVAL)
     {
       long fd
           = syscall (SYS_openat, AT_FDCWD, sli_spool.path, O_RDWR | O_CLOEXEC);
+
       good = fd >= 0
              && (fallocate ((int) fd, 0, (off_t) begin, (off_t) n_bytes) == 0
                  || errno == EOPNOTSUPP || errno == ENOSYS);
@@ -54,9 +57,11 @@ static bool
 part_take (_Atomic uint64_t *taken_bytes, uint64_t n_bytes, SpoolPart part)
 {
   uint64_t taken = atomic_load (taken_bytes);
+
   while (n_bytes > taken)
     {
       uint64_t more = taken + part.step_bytes;
+
       if (more > part.bytes_max
           || !sli_spool_reserve (part.offset + taken, part.step_bytes))
         return false;
@@ -73,6 +78,7 @@ sli_spool_nodes_reserve (uint32_t n)
   const SpoolPart nodes
       = { SPOOL_NODES_OFFSET, SPOOL_NODES_MAX * sizeof (RawNode),
           4 * RESERVE_STEP };
+
   return part_take (&sli_spool.nodes_bytes, n * sizeof (RawNode), nodes);
 }
 
@@ -80,5 +86,6 @@ bool
 sli_spool_log_reserve (uint64_t n_bytes)
 {
   const SpoolPart log = { SPOOL_LOG_OFFSET, SPOOL_LOG_BYTES, RESERVE_STEP };
+
   return part_take (&sli_spool.log_bytes, n_bytes, log);
 }

@@ -27,7 +27,7 @@ __thread RecordThread sli_record_self
 RawNode *
 sli_spool_nodes (void)
 {
-  return (RawNode *)(sli_spool.map + SPOOL_NODES_OFFSET);
+  return (RawNode *) (sli_spool.map + SPOOL_NODES_OFFSET);
 }
 
 /* --- the file ------------------------------------------------------------ */
@@ -37,8 +37,9 @@ number_append (char *end, uint64_t number)
 {
   char digits[20];
   int n = 0;
+
   do
-    digits[n++] = (char)('0' + number % 10);
+    digits[n++] = (char) ('0' + number % 10);
   while ((number /= 10) != 0);
   while (n > 0)
     *end++ = digits[--n];
@@ -51,10 +52,11 @@ static void
 path_make (unsigned n)
 {
   char *end = sli_spool.path;
-  memcpy (end, sli_spool.directory, (size_t)sli_spool.n_directory);
+
+  memcpy (end, sli_spool.directory, (size_t) sli_spool.n_directory);
   end += sli_spool.n_directory;
   *end++ = '/';
-  end = number_append (end, (uint64_t)getpid ());
+  end = number_append (end, (uint64_t) getpid ());
   *end++ = '.';
   number_append (end, n);
 }
@@ -66,15 +68,16 @@ static bool
 file_enlarge (int fd)
 {
   struct rlimit limit;
+
   if (getrlimit (RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
       && limit.rlim_cur < SPOOL_FILE_BYTES)
     {
       if (limit.rlim_cur > 0)
-        (void)!ftruncate (fd, 1);
+        (void) !ftruncate (fd, 1);
       return false;
     }
-  return ftruncate (fd, (off_t)SPOOL_FILE_BYTES) == 0
-         && posix_fallocate (fd, 0, (off_t)SPOOL_LOG_OFFSET) == 0;
+  return ftruncate (fd, (off_t) SPOOL_FILE_BYTES) == 0
+         && posix_fallocate (fd, 0, (off_t) SPOOL_LOG_OFFSET) == 0;
 }
 
 /* A file that keeps its name with .new tells the packer that there was no
@@ -85,8 +88,10 @@ file_create_as (const char *path)
 {
   char path_new[sizeof sli_spool.path + 4];
   struct stat status;
+  int fd;
+
   stpcpy (stpcpy (path_new, path), ".new");
-  int fd = open (path_new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  fd = open (path_new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0)
     return -1;
   if (stat (path, &status) == 0)
@@ -108,8 +113,9 @@ static void
 refusal_tell (void)
 {
   char path_new[sizeof sli_spool.path + 4];
+
   stpcpy (stpcpy (path_new, sli_spool.path), ".new");
-  (void)!symlink ("refused", path_new);
+  (void) !symlink ("refused", path_new);
 }
 
 /* Finds a free name, since a process that becomes another program keeps its
@@ -119,8 +125,10 @@ file_create (void)
 {
   for (unsigned n = 0; n < NAMES_MAX; n++)
     {
+      int fd;
+
       path_make (n);
-      int fd = file_create_as (sli_spool.path);
+      fd = file_create_as (sli_spool.path);
       if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         refusal_tell ();
       if (fd >= 0 || errno != EEXIST)
@@ -135,23 +143,25 @@ static void
 head_fill (SpoolHead *head)
 {
   struct timespec now;
+  RawNode *nodes;
+
   clock_gettime (CLOCK_REALTIME, &now);
   head->version = SPOOL_VERSION;
-  head->pid = (uint32_t)getpid ();
-  head->parent_pid = (uint32_t)getppid ();
+  head->pid = (uint32_t) getpid ();
+  head->parent_pid = (uint32_t) getppid ();
   head->flags = (sli_record.timed ? TRACE_FLAG_TIMED : 0)
                 | (sli_record.epoch > 1 ? TRACE_FLAG_CHILD : 0)
                 | (sli_record.sample_bytes != 0 ? TRACE_FLAG_SAMPLED : 0)
                 | TRACE_FLAG_SLICES;
   head->start_ticks = ticks_now ();
   head->start_unix_nsec
-      = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+      = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
   head->stack_depth = sli_record.stack_depth;
   head->free_depth = sli_record.free_depth;
   head->sample_bytes = sli_record.sample_bytes;
   atomic_store (&head->n_nodes, TRACE_N_FIXED_NODES);
   atomic_store (&head->n_strings, 1);
-  RawNode *nodes = sli_spool_nodes ();
+  nodes = sli_spool_nodes ();
   nodes[TRACE_NODE_CUT].parent = TRACE_NODE_ROOT;
   atomic_store (&nodes[TRACE_NODE_CUT].pc, 1);
   atomic_thread_fence (memory_order_seq_cst);
@@ -163,6 +173,7 @@ static bool
 own_page_make (void)
 {
   void *page = sli_record.own_page;
+
   if (page == NULL)
     {
       page = mmap (NULL, 4096, PROT_READ | PROT_WRITE,
@@ -182,10 +193,11 @@ static bool
 file_map (void)
 {
   int fd = file_create ();
-  if (fd < 0)
-    return false;
   void *map = MAP_FAILED;
   uint32_t n_chunks = SPOOL_CHUNKS_MAX;
+
+  if (fd < 0)
+    return false;
   for (; map == MAP_FAILED && n_chunks >= 16; n_chunks /= 4)
     {
       sli_spool.map_bytes = SPOOL_CHUNKS_OFFSET + n_chunks * SPOOL_CHUNK_BYTES;
@@ -210,6 +222,7 @@ static void
 map_give_up (void)
 {
   char path_new[sizeof sli_spool.path + 4];
+
   stpcpy (stpcpy (path_new, sli_spool.path), ".new");
   rename (sli_spool.path, path_new);
   munmap (sli_spool.map, sli_spool.map_bytes);
@@ -229,7 +242,7 @@ map_open (void)
       map_give_up ();
       return false;
     }
-  sli_record.head = (SpoolHead *)sli_spool.map;
+  sli_record.head = (SpoolHead *) sli_spool.map;
   sli_record.epoch++;
   head_fill (sli_record.head);
   return true;
@@ -238,13 +251,15 @@ map_open (void)
 bool
 sli_spool_open (const char *directory)
 {
+  size_t n;
+
   if (directory == NULL)
     return false;
-  size_t n = strlen (directory);
+  n = strlen (directory);
   if (n == 0 || n >= sizeof sli_spool.directory)
     return false;
   memcpy (sli_spool.directory, directory, n + 1);
-  sli_spool.n_directory = (int)n;
+  sli_spool.n_directory = (int) n;
   if (!own_page_make () || !map_open ())
     return false;
   sli_spool.has_key
@@ -252,8 +267,8 @@ sli_spool_open (const char *directory)
   return true;
 }
 
-/* In a forked child: unmaps the parent's spool without writing to it, and opens
- * one of its own. */
+/* In a forked child: unmaps the parent's spool without writing to it, and
+ * opens one of its own. */
 bool
 sli_spool_reopen_in_child (void)
 {
@@ -270,4 +285,3 @@ sli_spool_close (void)
   if (sli_record.head != NULL && *sli_record.own_page != 0)
     atomic_store (&sli_record.head->closed, 1);
 }
-

@@ -34,7 +34,8 @@ static _Unwind_Reason_Code
 frame_note (struct _Unwind_Context *context, void *user)
 {
   Walk *self = user;
-  self->pcs[self->n++] = (void *)_Unwind_GetIP (context);
+
+  self->pcs[self->n++] = (void *) _Unwind_GetIP (context);
   return self->n < self->capacity ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -42,6 +43,7 @@ static void
 difference_note (uint32_t place, uint64_t ours, uint64_t theirs)
 {
   SpoolHead *head = sli_record.head;
+
   if (atomic_fetch_add (&head->n_unwind_differs, 1) == 0)
     {
       head->unwind_position = place;
@@ -56,29 +58,32 @@ void
 sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit)
 {
   Walk again = { .capacity = limit + MORE_FRAMES };
+  uint32_t own, n_theirs, common, more;
+
   if (walk == NULL)
     {
       void *library = dlopen ("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-      *(void **)&walk
+
+      *(void **) &walk
           = library == NULL ? NULL : dlsym (library, "_Unwind_Backtrace");
       if (walk == NULL)
         return;
     }
   walk (frame_note, &again);
-  uint32_t own = sli_stack_own_frames (again.pcs, again.n,
-                                       OWN_FRAMES_MAX + MORE_FRAMES);
-  const void *const *theirs = (const void *const *)again.pcs + own;
-  uint32_t n_theirs = again.n - own;
-  uint32_t common = n < n_theirs ? n : n_theirs;
-  uint32_t more = (n < n_theirs ? n_theirs : n) - common;
+  own = sli_stack_own_frames (again.pcs, again.n,
+                              OWN_FRAMES_MAX + MORE_FRAMES);
+  const void *const *theirs = (const void *const *) again.pcs + own;
+  n_theirs = again.n - own;
+  common = n < n_theirs ? n : n_theirs;
+  more = (n < n_theirs ? n_theirs : n) - common;
   atomic_fetch_add (&sli_record.head->n_unwind_checked, 1);
   for (uint32_t i = 0; i < common; i++)
-    if (pcs[i] != (uint64_t)theirs[i])
+    if (pcs[i] != (uint64_t) theirs[i])
       {
-        difference_note (i, pcs[i], (uint64_t)theirs[i]);
+        difference_note (i, pcs[i], (uint64_t) theirs[i]);
         return;
       }
   if (more > OUTER_FRAMES_MAX && n + own < limit && again.n < again.capacity)
     difference_note (common, n > common ? pcs[common] : 0,
-                     n > common ? 0 : (uint64_t)theirs[common]);
+                     n > common ? 0 : (uint64_t) theirs[common]);
 }

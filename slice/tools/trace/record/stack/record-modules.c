@@ -50,15 +50,18 @@ build_id_find (const struct dl_phdr_info *info, uint8_t *id)
   for (int i = 0; i < info->dlpi_phnum; i++)
     {
       const ElfW (Phdr) *segment = &info->dlpi_phdr[i];
+      const uint8_t *at, *end;
+
       if (segment->p_type != PT_NOTE)
         continue;
-      const uint8_t *at = (const uint8_t *)info->dlpi_addr + segment->p_vaddr;
-      const uint8_t *end = at + segment->p_memsz;
+      at = (const uint8_t *) info->dlpi_addr + segment->p_vaddr;
+      end = at + segment->p_memsz;
       while (at + sizeof (ElfW (Nhdr)) <= end)
         {
-          const ElfW (Nhdr) *note = (const void *)at;
+          const ElfW (Nhdr) *note = (const void *) at;
           const uint8_t *name = at + sizeof *note;
           const uint8_t *data = name + ((note->n_namesz + 3u) & ~3u);
+
           if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4
               && memcmp (name, "GNU", 4) == 0
               && note->n_descsz <= BUILD_ID_MAX)
@@ -77,13 +80,16 @@ module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
 {
   if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
     {
+      char *full;
+      size_t n;
+
       /* without a slash it is no file, but the kernel's own object */
       if (strchr (info->dlpi_name, '/') == NULL || info->dlpi_name[0] == '/')
         return info->dlpi_name;
-      char *full = buffer;
+      full = buffer;
       if (getcwd (full, size / 2) == NULL)
         return info->dlpi_name;
-      size_t n = strlen (full);
+      n = strlen (full);
       full[n] = '/';
       strncpy (full + n + 1, info->dlpi_name, size - n - 2);
       return full;
@@ -100,9 +106,11 @@ sli_module_range (const struct dl_phdr_info *info, CodeRange *range)
   for (int i = 0; i < info->dlpi_phnum; i++)
     {
       const ElfW (Phdr) *segment = &info->dlpi_phdr[i];
+      uint64_t low;
+
       if (segment->p_type != PT_LOAD)
         continue;
-      uint64_t low = info->dlpi_addr + segment->p_vaddr;
+      low = info->dlpi_addr + segment->p_vaddr;
       if (low < range->low)
         range->low = low;
       if (low + segment->p_memsz > range->high)
@@ -123,7 +131,8 @@ around_note (struct dl_phdr_info *info, size_t size, void *user)
 {
   Around *around = user;
   CodeRange range;
-  (void)size;
+
+  (void) size;
   if (!sli_module_range (info, &range) || !range_has (&range, around->address))
     return 0;
   around->range = range;
@@ -135,6 +144,7 @@ CodeRange
 sli_module_around (uint64_t address, bool *is_program)
 {
   Around around = { .address = address };
+
   dl_iterate_phdr (around_note, &around);
   if (is_program != NULL)
     *is_program = around.is_program;
@@ -167,6 +177,7 @@ static uint32_t
 module_tag (const Module *module)
 {
   uint32_t tag = 0;
+
   for (uint32_t i = 0; i < modules.n; i++)
     if (overlap (&module->at, &modules.known[i].at)
         && modules.known[i].tag >= tag)
@@ -177,20 +188,26 @@ module_tag (const Module *module)
 static int
 module_note (struct dl_phdr_info *info, size_t size, void *unused)
 {
-  (void)size;
-  (void)unused;
   char buffer[2 * PATH_MAX];
   uint8_t id[BUILD_ID_MAX];
-  Module module = { .bias = info->dlpi_addr, .loaded = true, .seen = true };
+  Module module;
+  const char *path;
+  size_t n_path, n_id;
+  TraceModule record;
+
+  (void) size;
+  (void) unused;
+  module = (Module){ .bias = info->dlpi_addr, .loaded = true, .seen = true };
   if (!sli_module_range (info, &module.at))
     return 0;
-  const char *path = module_path (info, buffer, sizeof buffer);
-  size_t n_path = strlen (path);
-  size_t n_id = build_id_find (info, id);
+  path = module_path (info, buffer, sizeof buffer);
+  n_path = strlen (path);
+  n_id = build_id_find (info, id);
   module.name_hash = sli_xxh64 (path, n_path, sli_xxh64 (id, n_id, 0));
   for (uint32_t i = 0; i < modules.n; i++)
     {
       Module *known = &modules.known[i];
+
       if (known->at.low == module.at.low && known->at.high == module.at.high
           && known->name_hash == module.name_hash)
         {
@@ -203,8 +220,8 @@ module_note (struct dl_phdr_info *info, size_t size, void *unused)
   module.tag = module_tag (&module);
   if (module.tag > 0)
     union_add (&modules.tagged, &module.at);
-  TraceModule record = { module.bias, module.at.low,  module.at.high,
-                         module.tag,  (uint16_t)n_id, (uint16_t)n_path };
+  record = (TraceModule){ module.bias, module.at.low,   module.at.high,
+                          module.tag,  (uint16_t) n_id, (uint16_t) n_path };
   sli_spool_log (TRACE_BLOCK_MODULES, &record, sizeof record, id, n_id, path,
                  n_path);
   modules.known[modules.n++] = module;
@@ -251,12 +268,13 @@ static uint64_t
 pc_tagged (uint64_t pc)
 {
   const Module *module = module_of (pc);
+
   if (module == NULL && union_has (&modules.gone, pc))
     {
       sli_modules_scan ();
       module = module_of (pc);
     }
-  return module == NULL ? pc : pc | (uint64_t)module->tag << TRACE_PC_BITS;
+  return module == NULL ? pc : pc | (uint64_t) module->tag << TRACE_PC_BITS;
 }
 
 bool

@@ -33,7 +33,7 @@ static struct
 static uint64_t
 step_hash (uint32_t parent, uint64_t pc)
 {
-  return (pc ^ (uint64_t)parent << 32 ^ parent)
+  return (pc ^ (uint64_t) parent << 32 ^ parent)
          * UINT64_C (0x9E3779B97F4A7C15);
 }
 
@@ -41,12 +41,14 @@ static uint32_t
 node_add (uint32_t parent, uint64_t pc, uint32_t first)
 {
   uint32_t node = atomic_load (&sli_record.head->n_nodes);
+  RawNode *fresh;
+
   do
     if (!sli_spool_nodes_reserve (node + 1))
       return parent;
   while (!atomic_compare_exchange_weak (&sli_record.head->n_nodes, &node,
                                         node + 1));
-  RawNode *fresh = &sli_spool_nodes ()[node];
+  fresh = &sli_spool_nodes ()[node];
   fresh->parent = parent;
   fresh->next = first;
   atomic_store_explicit (&fresh->pc, pc, memory_order_release);
@@ -71,15 +73,18 @@ tree_child (uint32_t parent, uint64_t pc)
 {
   RawNode *nodes = sli_spool_nodes ();
   uint64_t hash = step_hash (parent, pc);
+  uint32_t first, fresh;
+  uint64_t settled;
+
   _Atomic uint32_t *bucket = &stack.buckets[hash >> 44];
-  uint32_t first = atomic_load_explicit (bucket, memory_order_acquire);
+  first = atomic_load_explicit (bucket, memory_order_acquire);
   for (uint32_t node = first; node != 0; node = nodes[node].next)
     if (nodes[node].pc == pc && nodes[node].parent == parent)
       return node;
-  uint64_t settled = pc_settle (pc);
+  settled = pc_settle (pc);
   if (settled != pc)
     return tree_child (parent, settled);
-  uint32_t fresh = node_add (parent, pc, first);
+  fresh = node_add (parent, pc, first);
   /* a lost race leaves a node twice, which the reader does not mind */
   while (fresh != parent
          && !atomic_compare_exchange_weak (bucket, &first, fresh))
@@ -92,9 +97,11 @@ node_child (RecordThread *self, uint32_t parent, uint64_t pc)
 {
   uint64_t hash = step_hash (parent, pc);
   RecordStep *step = &self->steps[(hash >> 36) % RECORD_STEPS];
+  uint32_t node;
+
   if (LIKELY (step->pc == pc && step->parent == parent))
     return step->node;
-  uint32_t node = tree_child (parent, pc);
+  node = tree_child (parent, pc);
   *step = (RecordStep){ .pc = pc, .parent = parent, .node = node };
   return node;
 }
@@ -114,9 +121,10 @@ uint32_t
 sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most)
 {
   uint32_t own = 0;
+
   for (uint32_t i = 0; i < n && i < most; i++)
-    if ((uint64_t)frames[i] >= sli_record.text_low
-        && (uint64_t)frames[i] < sli_record.text_high)
+    if ((uint64_t) frames[i] >= sli_record.text_low
+        && (uint64_t) frames[i] < sli_record.text_high)
       own = i + 1;
   return own;
 }
@@ -134,6 +142,7 @@ static uint32_t
 stack_partial (RecordThread *self, const uint64_t *pcs, uint32_t n)
 {
   uint32_t node = TRACE_NODE_CUT;
+
   for (uint32_t i = n; i-- > 0;)
     node = node_child (self, node, pcs[i]);
   return node;
@@ -144,12 +153,15 @@ stack_whole (RecordThread *self, const uint64_t *pcs, uint32_t n)
 {
   uint32_t common = 0;
   uint32_t most = n < self->depth ? n : self->depth;
+  uint32_t node;
+
   while (common < most && self->pcs[common] == pcs[n - 1 - common])
     common++;
-  uint32_t node = common > 0 ? self->nodes[common - 1] : TRACE_NODE_ROOT;
+  node = common > 0 ? self->nodes[common - 1] : TRACE_NODE_ROOT;
   for (uint32_t i = common; i < n; i++)
     {
       uint64_t pc = pcs[n - 1 - i];
+
       node = node_child (self, node, pc);
       self->pcs[i] = pc;
       self->nodes[i] = node;
@@ -181,6 +193,7 @@ frames_wanted (const RecordThread *self, uint32_t depth)
 {
   uint32_t wanted
       = depth + OWN_FRAMES_MAX + (self->hooked ? LIBRARY_FRAMES : 0);
+
   /* a short walk need not see through operator new */
   if (depth < SHORT_DEPTH && !self->hooked)
     wanted = depth + SHORT_MORE;
@@ -196,17 +209,20 @@ sli_stack_node (RecordThread *self, uint32_t depth)
 {
   uint64_t pcs[WALK_FRAMES_MAX];
   uint32_t wanted = frames_wanted (self, depth);
+  uint32_t got, own, n;
+  bool cut;
+
   if (depth == 0 || stack.buckets == NULL)
     return TRACE_NODE_CUT;
-  uint32_t got = unwind (self, pcs, wanted);
+  got = unwind (self, pcs, wanted);
   if (got == 0)
     return TRACE_NODE_CUT;
-  uint32_t own = sli_stack_own_frames ((void **)pcs, got, OWN_FRAMES_MAX);
+  own = sli_stack_own_frames ((void **) pcs, got, OWN_FRAMES_MAX);
   if (UNLIKELY (sli_record.check_unwind))
     check_again (self, pcs + own, got - own, wanted);
   if (UNLIKELY (self->hooked))
     own = library_frames (pcs, own, got);
-  uint32_t n = got - own;
+  n = got - own;
   if (n > 0 && range_has (&sli_unwinder.code, pcs[own]))
     return SLI_STACK_INTERNAL;
   sli_modules_tag (pcs + own, n);
@@ -215,7 +231,7 @@ sli_stack_node (RecordThread *self, uint32_t depth)
       line_put (self, &pcs[--own]);
       n++;
     }
-  bool cut = n > depth || got == wanted;
+  cut = n > depth || got == wanted;
   if (n > depth)
     n = depth;
   return cut ? stack_partial (self, pcs + own, n)
@@ -230,6 +246,7 @@ buckets_map (void)
   void *map
       = mmap (NULL, N_BUCKETS * sizeof (uint32_t), PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
   return map == MAP_FAILED ? NULL : map;
 }
 
@@ -247,7 +264,8 @@ void
 sli_stack_init (void)
 {
   CodeRange own
-      = sli_module_around ((uint64_t)(uintptr_t)sli_stack_init, NULL);
+      = sli_module_around ((uint64_t) (uintptr_t) sli_stack_init, NULL);
+
   sli_record.text_low = own.low;
   sli_record.text_high = own.high;
   stack.buckets = buckets_map ();
@@ -261,7 +279,8 @@ sli_stack_library (const void *inside)
 {
   bool is_program;
   CodeRange range
-      = sli_module_around ((uint64_t)(uintptr_t)inside, &is_program);
+      = sli_module_around ((uint64_t) (uintptr_t) inside, &is_program);
+
   if (!is_program)
     stack.library = range;
 }

@@ -56,15 +56,17 @@ extern Unwinder sli_unwinder __attribute__ ((visibility ("hidden")));
 static inline __attribute__ ((always_inline)) uint32_t
 unwind (RecordThread *self, uint64_t *pcs, uint32_t capacity)
 {
+  int got;
+
   if (UNLIKELY (!sli_unwinder.is_tried))
     sli_unwind_open ();
   if (sli_unwinder.backtrace == NULL)
     return 0;
   self->setup = !self->walked; /* the first walk of a thread allocates */
-  int got = sli_unwinder.backtrace ((void **) pcs, (int) capacity);
+  got = sli_unwinder.backtrace ((void **) pcs, (int) capacity);
   self->setup = false;
   self->walked = true;
-  return got > 0 ? (uint32_t)got : 0;
+  return got > 0 ? (uint32_t) got : 0;
 }
 
 /* In a forked child. */

@@ -25,8 +25,9 @@ static _Unwind_Reason_Code
 libgcc_frame (struct _Unwind_Context *context, void *user)
 {
   LibgccWalk *walk = user;
+
   if (walk->n >= 0)
-    walk->frames[walk->n] = (void *)_Unwind_GetIP (context);
+    walk->frames[walk->n] = (void *) _Unwind_GetIP (context);
   walk->n++;
   return walk->n < walk->capacity ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
@@ -36,6 +37,7 @@ static __attribute__ ((noinline)) int
 libgcc_backtrace (void **frames, int capacity)
 {
   LibgccWalk walk = { frames, -1, capacity };
+
   _Unwind_Backtrace (libgcc_frame, &walk);
   /* the outermost is the end, not a call */
   while (walk.n > 0 && frames[walk.n - 1] == NULL)
@@ -47,7 +49,7 @@ static void
 libgcc_choose (void)
 {
   sli_unwinder.backtrace = libgcc_backtrace;
-  sli_unwinder.entry = (uint64_t)(uintptr_t)_Unwind_Backtrace;
+  sli_unwinder.entry = (uint64_t) (uintptr_t) _Unwind_Backtrace;
   sli_unwinder.libgcc_walks = true;
   sli_record.check_unwind = false; /* there is nothing to compare with */
 }
@@ -56,9 +58,10 @@ static void
 unwinder_choose (void)
 {
   void *library = dlopen (LIBUNWIND_NAME, RTLD_NOW | RTLD_LOCAL);
+
   if (library != NULL)
-    *(void **)&sli_unwinder.backtrace = dlsym (library, "unw_backtrace");
-  sli_unwinder.entry = (uint64_t)(uintptr_t)sli_unwinder.backtrace;
+    *(void **) &sli_unwinder.backtrace = dlsym (library, "unw_backtrace");
+  sli_unwinder.entry = (uint64_t) (uintptr_t) sli_unwinder.backtrace;
   if (sli_unwinder.backtrace == NULL)
     libgcc_choose ();
 }
@@ -69,6 +72,8 @@ unwinder_choose (void)
 void
 sli_unwind_open (void)
 {
+  void *frames[4];
+
   if (sli_unwinder.is_tried || environ == NULL)
     return;
   sli_unwinder.is_tried = true;
@@ -76,7 +81,6 @@ sli_unwind_open (void)
   unwinder_choose ();
   sli_record.head->libgcc_walks = sli_unwinder.libgcc_walks;
   /* the first walk sets libunwind up, which allocates */
-  void *frames[4];
   sli_unwinder.backtrace (frames, 4);
   sli_unwinder.code = sli_module_around (sli_unwinder.entry, NULL);
   sli_record_self.setup = false;
