@@ -74,12 +74,14 @@ block_free (Operations *operations, const TraceEvent *event, unsigned thread,
             FILE *file)
 {
   uint32_t id = sli_table_remove (&operations->live, event->address) - 1;
+  uint64_t size;
+
   if (id == ID_NONE)
     {
       operations->totals.n_unknown++;
       return;
     }
-  uint64_t size = operations->sizes[id];
+  size = operations->sizes[id];
   if (file != NULL)
     fprintf (file, "f %u %" PRIu32 "\n", thread, id);
   operations->resized[thread].address = event->address;
@@ -90,11 +92,13 @@ block_free (Operations *operations, const TraceEvent *event, unsigned thread,
 }
 
 static void
-block_alloc (Operations *operations, const TraceEvent *event,
-               unsigned thread, FILE *file)
+block_alloc (Operations *operations, const TraceEvent *event, unsigned thread,
+             FILE *file)
 {
   OperationTotals *totals = &operations->totals;
   uint64_t size = event->size;
+  uint32_t id;
+
   if (event->op == TRACE_OP_REALLOC_KEPT
       && operations->resized[thread].address == event->address)
     size = operations->resized[thread].size;
@@ -103,7 +107,7 @@ block_alloc (Operations *operations, const TraceEvent *event,
     size = UINT32_MAX;
   if (table_get (&operations->live, event->address) != 0)
     block_free (operations, event, thread, file); /* its free was lost */
-  uint32_t id = id_take (operations);
+  id = id_take (operations);
   *sli_table_add (&operations->live, event->address) = id + 1;
   operations->sizes[id] = size;
   if (file != NULL)
@@ -122,6 +126,7 @@ sli_operations_add (Operations *operations, const TraceEvent *event,
                     FILE *file)
 {
   unsigned thread = (event->thread - 1) % N_THREADS_MAX;
+
   if (trace_op_is_alloc (event->op))
     block_alloc (operations, event, thread, file);
   else if (trace_op_is_free (event->op))

@@ -84,6 +84,7 @@ uint64_t
 sli_trace_head_hash (const TraceFileHead *head)
 {
   TraceFileHead hashed = *head;
+
   hashed.version = 0;
   return sli_xxh64 (&hashed, sizeof hashed, 0);
 }
@@ -92,9 +93,12 @@ TraceWriter *
 sli_trace_create (const char *path, const TraceFileHead *head)
 {
   FILE *file = fopen (path, "wbe");
+  TraceWriter *writer;
+  TraceFileHead full;
+
   if (file == NULL)
     return NULL;
-  TraceWriter *writer = calloc (1, sizeof *writer);
+  writer = calloc (1, sizeof *writer);
   if (writer == NULL)
     {
       fclose (file);
@@ -104,7 +108,7 @@ sli_trace_create (const char *path, const TraceFileHead *head)
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     writer->columns[i].bytes = malloc (TRACE_BLOCK_EVENTS * VARINT_BYTES_MAX);
   writer->zstd = ZSTD_createCCtx ();
-  TraceFileHead full = *head;
+  full = *head;
   memcpy (full.magic, TRACE_MAGIC, sizeof full.magic);
   full.version = head->flags & TRACE_FLAG_SAMPLED ? TRACE_VERSION_SAMPLED
                                                   : TRACE_VERSION;
@@ -120,19 +124,20 @@ static void
 put_varint (Column *column, uint64_t value)
 {
   uint8_t *at = column->bytes + column->n;
+
   while (value >= 0x80)
     {
-      *at++ = (uint8_t)(value | 0x80);
+      *at++ = (uint8_t) (value | 0x80);
       value >>= 7;
     }
-  *at++ = (uint8_t)value;
-  column->n = (size_t)(at - column->bytes);
+  *at++ = (uint8_t) value;
+  column->n = (size_t) (at - column->bytes);
 }
 
 static uint64_t
 zigzag (int64_t value)
 {
-  return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+  return (uint64_t) value << 1 ^ (uint64_t) (value >> 63);
 }
 
 typedef struct
@@ -149,10 +154,11 @@ put_address (Column *column, uint64_t address, Kind *own, const Kind *other,
 {
   uint32_t found = table_get (other_table, address);
   uint64_t upper = address >> 4;
+
   if (found != 0)
-    put_varint (column, (uint64_t)(other->n - found) << 1 | 1);
+    put_varint (column, (uint64_t) (other->n - found) << 1 | 1);
   else
-    put_varint (column, zigzag ((int64_t)(upper - own->address)) << 1);
+    put_varint (column, zigzag ((int64_t) (upper - own->address)) << 1);
   own->address = upper;
   *sli_table_add (own_table, address) = ++own->n;
 }
@@ -172,8 +178,9 @@ put_event (TraceWriter *writer, const TraceEvent *event, Kind kinds[2],
   bool is_free = trace_op_is_free (op);
   Kind *own = &kinds[is_free];
   bool unaligned = has_address_kind (op) && (event->address & 15) != 0;
+
   columns[TRACE_COLUMN_OP].bytes[columns[TRACE_COLUMN_OP].n++]
-      = (uint8_t)(op | (unaligned ? TRACE_OP_UNALIGNED : 0));
+      = (uint8_t) (op | (unaligned ? TRACE_OP_UNALIGNED : 0));
   if (has_address_kind (op))
     put_address (&columns[TRACE_COLUMN_ADDRESS], event->address & ~15ull, own,
                  &kinds[!is_free], is_free ? &writer->frees : &writer->allocs,
@@ -184,7 +191,7 @@ put_event (TraceWriter *writer, const TraceEvent *event, Kind kinds[2],
     columns[TRACE_COLUMN_LOW].bytes[columns[TRACE_COLUMN_LOW].n++]
         = event->address & 15;
   put_varint (&columns[TRACE_COLUMN_NODE],
-              zigzag ((int64_t)event->node - (int64_t)own->node));
+              zigzag ((int64_t) event->node - (int64_t) own->node));
   own->node = event->node;
   if (trace_op_is_alloc (op))
     put_varint (&columns[TRACE_COLUMN_SIZE], event->size);
@@ -206,11 +213,14 @@ any_extra (const TraceEvent *events, size_t n)
 static void
 index_add (TraceWriter *writer, const TraceBlockHead *head)
 {
+  TraceIndexEntry *entry;
+
   if (writer->n_index == writer->index_capacity)
     {
       size_t capacity = writer->index_capacity * 2 + 64;
       TraceIndexEntry *grown
           = realloc (writer->index, capacity * sizeof *grown);
+
       if (grown == NULL)
         {
           error_note (writer, ENOMEM);
@@ -219,14 +229,14 @@ index_add (TraceWriter *writer, const TraceBlockHead *head)
       writer->index = grown;
       writer->index_capacity = capacity;
     }
-  TraceIndexEntry *entry = &writer->index[writer->n_index++];
+  entry = &writer->index[writer->n_index++];
   entry->offset = writer->offset;
   entry->first_ticks = head->first_ticks;
   entry->sequence = head->sequence;
   entry->thread = head->thread;
   entry->n_items = head->n_items;
   entry->type = head->type;
-  entry->bytes = (uint32_t)sizeof *head + head->packed_bytes;
+  entry->bytes = (uint32_t) sizeof *head + head->packed_bytes;
 }
 
 /* Compresses, completes the head and writes. */
@@ -236,14 +246,17 @@ block_write (TraceWriter *writer, TraceBlockHead *head, const void *raw,
 {
   size_t capacity = ZSTD_compressBound (n_raw);
   uint8_t *packed = buffer_reserve (&writer->packed, capacity);
+  size_t n;
+  const void *payload;
+
   if (packed == NULL)
     {
       error_note (writer, ENOMEM);
       return;
     }
-  size_t n = ZSTD_compressCCtx (writer->zstd, packed, capacity, raw, n_raw,
-                                ZSTD_LEVEL);
-  const void *payload = packed;
+  n = ZSTD_compressCCtx (writer->zstd, packed, capacity, raw, n_raw,
+                         ZSTD_LEVEL);
+  payload = packed;
   head->codec = TRACE_CODEC_ZSTD;
   if (ZSTD_isError (n) || n >= n_raw)
     {
@@ -252,11 +265,11 @@ block_write (TraceWriter *writer, TraceBlockHead *head, const void *raw,
       n = n_raw;
     }
   head->magic = TRACE_BLOCK_MAGIC;
-  head->raw_bytes = (uint32_t)n_raw;
-  head->packed_bytes = (uint32_t)n;
+  head->raw_bytes = (uint32_t) n_raw;
+  head->packed_bytes = (uint32_t) n;
   head->payload_hash = sli_xxh64 (payload, n, 0);
   head->head_check
-      = (uint32_t)sli_xxh64 (head, offsetof (TraceBlockHead, head_check), 0);
+      = (uint32_t) sli_xxh64 (head, offsetof (TraceBlockHead, head_check), 0);
   index_add (writer, head);
   write_bytes (writer, head, sizeof *head);
   write_bytes (writer, payload, n);
@@ -268,7 +281,8 @@ sli_trace_write_block (TraceWriter *writer, TraceBlockType type,
                        size_t n_bytes)
 {
   TraceBlockHead head
-      = { .type = (uint8_t)type, .n_items = n_items, .first_ticks = first };
+      = { .type = (uint8_t) type, .n_items = n_items, .first_ticks = first };
+
   block_write (writer, &head, bytes, n_bytes);
   return writer->error == 0;
 }
@@ -292,6 +306,7 @@ columns_fill (TraceWriter *writer, const TraceEvent *events, size_t n,
       uint64_t since = events[i].ticks > first
                            ? (events[i].ticks - first) >> time_shift
                            : 0;
+
       if (since < last)
         since = last;
       put_varint (&writer->columns[TRACE_COLUMN_TIME], since - last);
@@ -305,14 +320,16 @@ columns_fill (TraceWriter *writer, const TraceEvent *events, size_t n,
 static uint8_t *
 columns_join (TraceWriter *writer, TraceBlockHead *head, size_t *total)
 {
+  uint8_t *raw, *at;
+
   *total = 0;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     {
-      head->column_bytes[i] = (uint32_t)writer->columns[i].n;
+      head->column_bytes[i] = (uint32_t) writer->columns[i].n;
       *total += writer->columns[i].n;
     }
-  uint8_t *raw = buffer_reserve (&writer->raw, *total);
-  uint8_t *at = raw;
+  raw = buffer_reserve (&writer->raw, *total);
+  at = raw;
   if (raw == NULL)
     return NULL;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
@@ -328,21 +345,25 @@ sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,
                         size_t n, uint64_t sequence, unsigned time_shift,
                         unsigned flags)
 {
+  bool has_extra;
+  TraceBlockHead head;
+  size_t total;
+  uint8_t *raw;
+
   if (n == 0)
     return writer->error == 0;
-  bool has_extra = any_extra (events, n);
-  TraceBlockHead head
-      = { .type = TRACE_BLOCK_EVENTS_TYPE,
-          .thread = events[0].thread,
-          .n_items = (uint32_t)n,
-          .first_ticks = events[0].ticks,
-          .sequence = sequence,
-          .time_shift = (uint8_t)time_shift,
-          .flags
-          = (uint8_t)(flags | (has_extra ? TRACE_BLOCK_HAS_EXTRA : 0)) };
+  has_extra = any_extra (events, n);
+  head = (TraceBlockHead){
+    .type = TRACE_BLOCK_EVENTS_TYPE,
+    .thread = events[0].thread,
+    .n_items = (uint32_t) n,
+    .first_ticks = events[0].ticks,
+    .sequence = sequence,
+    .time_shift = (uint8_t) time_shift,
+    .flags = (uint8_t) (flags | (has_extra ? TRACE_BLOCK_HAS_EXTRA : 0))
+  };
   columns_fill (writer, events, n, time_shift, has_extra);
-  size_t total;
-  uint8_t *raw = columns_join (writer, &head, &total);
+  raw = columns_join (writer, &head, &total);
   if (raw == NULL)
     {
       error_note (writer, ENOMEM);
@@ -369,17 +390,19 @@ bool
 sli_trace_finish (TraceWriter *writer)
 {
   TraceTrailer trailer = { .index_offset = writer->offset };
+  TraceBlockHead head;
+  int error;
+
   memcpy (trailer.magic, TRACE_TRAILER_MAGIC, sizeof trailer.magic);
-  TraceBlockHead head
-      = { .type = TRACE_BLOCK_INDEX,
-          .n_items = (uint32_t)writer->n_index,
-          .first_ticks = writer->head_hash };
+  head = (TraceBlockHead){ .type = TRACE_BLOCK_INDEX,
+                           .n_items = (uint32_t) writer->n_index,
+                           .first_ticks = writer->head_hash };
   block_write (writer, &head, writer->index,
                writer->n_index * sizeof *writer->index);
   write_bytes (writer, &trailer, sizeof trailer);
   if (fclose (writer->file) != 0)
     error_note (writer, errno);
-  int error = writer->error;
+  error = writer->error;
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     free (writer->columns[i].bytes);
   sli_table_free (&writer->allocs);

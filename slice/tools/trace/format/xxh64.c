@@ -26,6 +26,7 @@ static uint64_t
 read_64 (const uint8_t *at)
 {
   uint64_t value;
+
   memcpy (&value, at, sizeof value);
   return value;
 }
@@ -47,11 +48,13 @@ stripes_hash (const uint8_t **at, const uint8_t *end, uint64_t seed)
 {
   uint64_t lanes[4]
       = { seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1 };
+  uint64_t hash;
+
   for (; end - *at >= 32; *at += 32)
     for (int i = 0; i < 4; i++)
       lanes[i] = lane_round (lanes[i], read_64 (*at + 8 * i));
-  uint64_t hash = rotate (lanes[0], 1) + rotate (lanes[1], 7)
-                  + rotate (lanes[2], 12) + rotate (lanes[3], 18);
+  hash = rotate (lanes[0], 1) + rotate (lanes[1], 7) + rotate (lanes[2], 12)
+         + rotate (lanes[3], 18);
   for (int i = 0; i < 4; i++)
     hash = lane_merge (hash, lanes[i]);
   return hash;
@@ -64,6 +67,7 @@ sli_xxh64 (const void *bytes, uint64_t n_bytes, uint64_t seed)
   const uint8_t *end = at + n_bytes;
   uint64_t hash
       = n_bytes >= 32 ? stripes_hash (&at, end, seed) : seed + PRIME_5;
+
   hash += n_bytes;
   for (; end - at >= 8; at += 8)
     hash
@@ -71,6 +75,7 @@ sli_xxh64 (const void *bytes, uint64_t n_bytes, uint64_t seed)
   if (end - at >= 4)
     {
       uint32_t value;
+
       memcpy (&value, at, sizeof value);
       hash = rotate (hash ^ value * PRIME_1, 23) * PRIME_2 + PRIME_3;
       at += 4;

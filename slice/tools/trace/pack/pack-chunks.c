@@ -11,23 +11,28 @@ sli_log_pack (Process *process)
 {
   const SpoolHead *head = process->head;
   uint64_t end = atomic_load (&head->log_bytes);
+
   if (end > SPOOL_LOG_BYTES)
     end = SPOOL_LOG_BYTES;
   while (process->log_done + sizeof (LogRecord) <= end)
     {
-      LogRecord *record
-          = (LogRecord *)(process->map + SPOOL_LOG_OFFSET + process->log_done);
+      LogRecord *record = (LogRecord *) (process->map + SPOOL_LOG_OFFSET
+                                         + process->log_done);
       uint32_t n = atomic_load (&record->bytes);
+      const char *bytes;
+      size_t n_bytes;
+      bool command;
+
       if (n < sizeof *record || n > end - process->log_done)
         return;
-      const char *bytes = (const char *)(record + 1);
-      size_t n_bytes = n - sizeof *record;
-      bool command = record->type == TRACE_BLOCK_COMMAND;
+      bytes = (const char *) (record + 1);
+      n_bytes = n - sizeof *record;
+      command = record->type == TRACE_BLOCK_COMMAND;
       while (command && n_bytes > 1 && bytes[n_bytes - 2] == '\0')
         n_bytes--; /* the record's padding */
       /* the first program's is known in full */
       if (!command || !process->first)
-        sli_trace_write_block (process->writer, (TraceBlockType)record->type,
+        sli_trace_write_block (process->writer, (TraceBlockType) record->type,
                                0, 1, bytes, n_bytes);
       process->has_command |= command;
       process->log_done += n;
@@ -39,38 +44,42 @@ sli_log_pack (Process *process)
 void
 sli_nodes_pack (Process *process, bool ended)
 {
-  const RawNode *nodes = (const RawNode *)(process->map + SPOOL_NODES_OFFSET);
+  const RawNode *nodes = (const RawNode *) (process->map + SPOOL_NODES_OFFSET);
   uint32_t end = atomic_load (&process->head->n_nodes);
   uint32_t first = process->nodes_done;
+  uint8_t *raw, *at;
+  uint32_t n = 0;
+  uint64_t last = 0;
+
   if (end > SPOOL_NODES_MAX)
     end = SPOOL_NODES_MAX;
   if (first >= end)
     return;
   /* columns: the parents' distances, then the pcs' differences */
-  uint8_t *raw = sli_tool_alloc ((size_t)(end - first) * 20);
-  uint8_t *at = raw;
-  uint32_t n = 0;
-  uint64_t last = 0;
+  raw = sli_tool_alloc ((size_t) (end - first) * 20);
+  at = raw;
   for (uint32_t i = first; i < end; i++, n++)
     {
       uint64_t pc = atomic_load (&nodes[i].pc);
+
       if (pc == 0 && !ended && i >= TRACE_N_FIXED_NODES)
         break;
       uint64_t parts[2]
           = { i - nodes[i].parent,
-              (pc - last) << 1 ^ (uint64_t)((int64_t)(pc - last) >> 63) };
+              (pc - last) << 1 ^ (uint64_t) ((int64_t) (pc - last) >> 63) };
       last = pc;
       for (int part = 0; part < 2; part++)
         {
           uint64_t value = parts[part];
+
           for (; value >= 0x80; value >>= 7)
-            *at++ = (uint8_t)(value | 0x80);
-          *at++ = (uint8_t)value;
+            *at++ = (uint8_t) (value | 0x80);
+          *at++ = (uint8_t) value;
         }
     }
   if (n > 0)
     sli_trace_write_block (process->writer, TRACE_BLOCK_NODES, first, n, raw,
-                           (size_t)(at - raw));
+                           (size_t) (at - raw));
   process->nodes_done = first + n;
   free (raw);
 }
@@ -82,15 +91,17 @@ chunk_events (const RawChunk *chunk, TraceEvent *events)
   size_t n_out = 0;
   uint64_t high = 0;
   uint64_t base = chunk->head.base_ticks;
+
   if (n > TRACE_BLOCK_EVENTS)
     n = TRACE_BLOCK_EVENTS;
   for (uint32_t i = 0; i < n; i++)
     {
       const RawEvent *raw = &chunk->events[i];
       unsigned op = raw->address_op & 0xff;
+
       if (op == TRACE_OP_BIG)
         {
-          high = (uint64_t)raw->size << 32;
+          high = (uint64_t) raw->size << 32;
           continue;
         }
       if (op == TRACE_OP_TIME)
@@ -112,7 +123,7 @@ chunk_events (const RawChunk *chunk, TraceEvent *events)
                                       .node = raw->node,
                                       .thread = chunk->head.thread,
                                       .extra = raw->extra,
-                                      .op = (uint8_t)op };
+                                      .op = (uint8_t) op };
       high = 0;
     }
   return n_out;
@@ -123,6 +134,7 @@ chunk_pack (Packer *packer, Process *process, RawChunk *chunk, unsigned flags)
 {
   size_t n = chunk_events (chunk, packer->events);
   unsigned shift = chunk->head.many_threads ? 0 : TRACE_COARSE_SHIFT;
+
   sli_trace_write_events (process->writer, packer->events, n,
                           chunk->head.sequence, shift, flags);
 }
@@ -130,20 +142,23 @@ chunk_pack (Packer *packer, Process *process, RawChunk *chunk, unsigned flags)
 static RawChunk *
 chunk_at (const Process *process, uint32_t index)
 {
-  return (RawChunk *)(process->map + SPOOL_CHUNKS_OFFSET
-                      + index * SPOOL_CHUNK_BYTES);
+  return (RawChunk *) (process->map + SPOOL_CHUNKS_OFFSET
+                       + index * SPOOL_CHUNK_BYTES);
 }
 
 unsigned
 sli_chunks_pack (Packer *packer, Process *process, bool ended)
 {
-  _Atomic uint32_t *states
-      = (_Atomic uint32_t *)(process->map + SPOOL_STATES_OFFSET);
-  uint32_t n = atomic_load (&process->head->n_chunks);
+  uint32_t n;
   unsigned n_packed = 0;
+
+  _Atomic uint32_t *states
+      = (_Atomic uint32_t *) (process->map + SPOOL_STATES_OFFSET);
+  n = atomic_load (&process->head->n_chunks);
   for (uint32_t i = 0; i < n && i < SPOOL_CHUNKS_MAX; i++)
     {
       uint32_t state = atomic_load (&states[i]);
+
       if (state != SPOOL_CHUNK_FULL && !(ended && state == SPOOL_CHUNK_OWNED))
         continue;
       /* the modules and frames that its events may refer to come first */

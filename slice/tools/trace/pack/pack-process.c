@@ -44,22 +44,25 @@ bool
 sli_process_open (const Packer *packer, Process *process)
 {
   char path[PATH_BYTES];
+  int fd;
+  void *map;
+
   spool_path (packer, process, path);
-  int fd = open (path, O_RDWR | O_CLOEXEC);
+  fd = open (path, O_RDWR | O_CLOEXEC);
   if (fd < 0)
     return false;
-  void *map = mmap (NULL, SPOOL_FILE_BYTES, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+  map = mmap (NULL, SPOOL_FILE_BYTES, PROT_READ | PROT_WRITE,
+              MAP_SHARED | MAP_NORESERVE, fd, 0);
   close (fd);
   if (map == MAP_FAILED)
     return false;
   process->map = map;
   process->map_bytes = SPOOL_FILE_BYTES;
   process->head = map;
-  process->pid = (pid_t)atoi (process->name);
+  process->pid = (pid_t) atoi (process->name);
   process->first = process->pid == packer->first_pid
                    && strstr (process->name, ".0") != NULL;
-  process->head->packer_pid = (uint32_t)getpid ();
+  process->head->packer_pid = (uint32_t) getpid ();
   process->nodes_done = 0;
   process->is_named = true;
   process->rss = sli_tool_alloc (N_RSS_MAX * sizeof (RssSample));
@@ -76,6 +79,8 @@ static void
 spool_unname (const Packer *packer, Process *process)
 {
   char path[PATH_BYTES], empty[PATH_BYTES];
+  int fd;
+
   if (!process->is_named || process->head->magic != SPOOL_MAGIC)
     return;
   process->is_named = false;
@@ -84,7 +89,7 @@ spool_unname (const Packer *packer, Process *process)
     return;
   spool_path (packer, process, path);
   snprintf (empty, sizeof empty, "%s/empty", packer->spools);
-  int fd = open (empty, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  fd = open (empty, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0)
     return;
   close (fd);
@@ -96,22 +101,23 @@ static bool
 writer_open (Packer *packer, Process *process)
 {
   const SpoolHead *head = process->head;
+  char path[PATH_BYTES];
+  TraceFileHead file;
+
   if (process->writer != NULL)
     return true;
   if (head->magic != SPOOL_MAGIC)
     return false;
-  char path[PATH_BYTES];
   trace_path (packer, process, path);
-  TraceFileHead file
-      = { .page_bytes = (uint32_t)sysconf (_SC_PAGESIZE),
-          .pid = head->pid,
-          .ticks_per_sec = sli_pack_ticks_per_sec (head),
-          .start_ticks = head->start_ticks,
-          .start_unix_nsec = head->start_unix_nsec,
-          .flags = head->flags,
-          .stack_depth = head->stack_depth,
-          .free_depth = head->free_depth,
-          .sample_bytes = head->sample_bytes };
+  file = (TraceFileHead){ .page_bytes = (uint32_t) sysconf (_SC_PAGESIZE),
+                          .pid = head->pid,
+                          .ticks_per_sec = sli_pack_ticks_per_sec (head),
+                          .start_ticks = head->start_ticks,
+                          .start_unix_nsec = head->start_unix_nsec,
+                          .flags = head->flags,
+                          .stack_depth = head->stack_depth,
+                          .free_depth = head->free_depth,
+                          .sample_bytes = head->sample_bytes };
   if (head->flags & TRACE_FLAG_TIMED)
     file.empty_cost = sli_pack_empty_cost ();
   process->writer = sli_trace_create (path, &file);
@@ -133,13 +139,16 @@ writer_open (Packer *packer, Process *process)
 bool
 sli_process_alive (const Packer *packer, const Process *process)
 {
+  char path[64], state;
+  FILE *file;
+
   if (process->pid == packer->first_pid)
     return !packer->first_ended;
   if (kill (process->pid, 0) != 0)
     return false;
-  char path[64], state = 'X';
-  snprintf (path, sizeof path, "/proc/%d/stat", (int)process->pid);
-  FILE *file = fopen (path, "re");
+  state = 'X';
+  snprintf (path, sizeof path, "/proc/%d/stat", (int) process->pid);
+  file = fopen (path, "re");
   if (file == NULL)
     return false;
   if (fscanf (file, "%*d (%*[^)]) %c", &state) != 1)
@@ -166,6 +175,7 @@ summary_of (const Packer *packer, const Process *process, bool running)
 {
   const SpoolHead *head = process->head;
   bool cut = atomic_load (&head->closed) == 0;
+
   return (TraceSummary){
     .n_events = sli_trace_written_events (process->writer),
     .n_dropped_nested = atomic_load (&head->n_dropped_nested),
@@ -176,7 +186,7 @@ summary_of (const Packer *packer, const Process *process, bool running)
     .flags = (cut ? TRACE_SUMMARY_CUT : 0)
              | (running ? TRACE_SUMMARY_RUNNING : 0)
              | (head->libgcc_walks ? TRACE_SUMMARY_LIBGCC : 0),
-    .exit_status = process->first ? (uint64_t)packer->first_status : 0,
+    .exit_status = process->first ? (uint64_t) packer->first_status : 0,
     .plain_nsec = process->first ? packer->plain_nsec : 0
   };
 }
@@ -198,6 +208,8 @@ totals_add (PackTotals *totals, const TraceSummary *summary,
 static bool
 trace_end (Packer *packer, Process *process, bool running)
 {
+  TraceSummary summary;
+
   sli_chunks_pack (packer, process, true);
   sli_log_pack (process);
   sli_nodes_pack (process, true);
@@ -206,9 +218,9 @@ trace_end (Packer *packer, Process *process, bool running)
                            packer->command, packer->n_command);
   if (process->n_rss > 0)
     sli_trace_write_block (process->writer, TRACE_BLOCK_RSS, 0,
-                           (uint32_t)process->n_rss, process->rss,
+                           (uint32_t) process->n_rss, process->rss,
                            process->n_rss * sizeof (RssSample));
-  TraceSummary summary = summary_of (packer, process, running);
+  summary = summary_of (packer, process, running);
   sli_trace_write_block (process->writer, TRACE_BLOCK_SUMMARY, 0, 1, &summary,
                          sizeof summary);
   totals_add (&packer->totals, &summary, process->head);
@@ -227,6 +239,7 @@ static void
 unsampled_remove (Packer *packer, const Process *process)
 {
   char path[PATH_BYTES];
+
   trace_path (packer, process, path);
   if (sli_file_is_plain (path))
     unlink (path);
@@ -239,11 +252,11 @@ sli_process_end (Packer *packer, Process *process, bool running)
 {
   char path[PATH_BYTES];
   struct stat status;
+
   if (process->done)
     return;
   process->done = true;
-  if (writer_open (packer, process)
-      && !trace_end (packer, process, running)
+  if (writer_open (packer, process) && !trace_end (packer, process, running)
       && process->head->sample_bytes > 0)
     unsampled_remove (packer, process);
   munmap (process->map, process->map_bytes);
@@ -252,7 +265,7 @@ sli_process_end (Packer *packer, Process *process, bool running)
   unlink (path);
   trace_path (packer, process, path);
   if (stat (path, &status) == 0)
-    packer->totals.n_bytes += (uint64_t)status.st_size;
+    packer->totals.n_bytes += (uint64_t) status.st_size;
 }
 
 unsigned
@@ -260,6 +273,7 @@ sli_process_step (Packer *packer, Process *process)
 {
   bool alive = sli_process_alive (packer, process);
   unsigned n = 0;
+
   spool_unname (packer, process);
   sli_rss_sample (process);
   if (writer_open (packer, process))

@@ -11,8 +11,9 @@ static uint64_t
 msec_now (void)
 {
   struct timespec now;
+
   clock_gettime (CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+  return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
 }
 
 static void
@@ -28,22 +29,25 @@ void
 sli_rss_sample (Process *process)
 {
   uint64_t now = msec_now ();
+  char path[64];
+  FILE *file;
+  unsigned long total, resident, shared;
+
   if (now < process->rss_next_msec)
     return;
   process->rss_next_msec = now + process->rss_step_msec;
-  char path[64];
-  snprintf (path, sizeof path, "/proc/%d/statm", (int)process->pid);
-  FILE *file = fopen (path, "re");
+  snprintf (path, sizeof path, "/proc/%d/statm", (int) process->pid);
+  file = fopen (path, "re");
   if (file == NULL)
     return;
-  unsigned long total, resident, shared;
   if (fscanf (file, "%lu %lu %lu", &total, &resident, &shared) == 3)
     {
       /* leave out shared pages, such as the spool's own */
       uint64_t pages = resident > shared ? resident - shared : 0;
+
       process->rss[process->n_rss++]
           = (RssSample){ ticks_now (),
-                         pages * (uint64_t)sysconf (_SC_PAGESIZE) / 1024 };
+                         pages * (uint64_t) sysconf (_SC_PAGESIZE) / 1024 };
       if (process->n_rss == N_RSS_MAX)
         rss_halve (process);
     }

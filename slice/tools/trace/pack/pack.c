@@ -25,11 +25,11 @@ Packer *
 sli_pack_new (const char *spool_directory, const char *output, pid_t first_pid)
 {
   Packer *packer = sli_tool_zero (sizeof *packer);
+
   packer->spools = sli_tool_text ("%s", spool_directory);
   packer->output = sli_tool_text ("%s", output);
   packer->first_pid = first_pid;
-  packer->events
-      = sli_tool_alloc (TRACE_BLOCK_EVENTS * sizeof (TraceEvent));
+  packer->events = sli_tool_alloc (TRACE_BLOCK_EVENTS * sizeof (TraceEvent));
   return packer;
 }
 
@@ -37,11 +37,13 @@ void
 sli_pack_command (Packer *packer, char *const *arguments)
 {
   size_t n = 0;
+  char *end;
+
   for (char *const *at = arguments; *at != NULL; at++)
     n += strlen (*at) + 1;
   packer->command = sli_tool_alloc (n + 1);
   packer->n_command = n;
-  char *end = packer->command;
+  end = packer->command;
   for (char *const *at = arguments; *at != NULL; at++)
     end = stpcpy (end, *at) + 1;
 }
@@ -61,13 +63,14 @@ static bool
 is_spool (const char *name)
 {
   return name[0] >= '0' && name[0] <= '9' && strstr (name, ".new") == NULL
-         && strlen (name) < sizeof ((Process *)NULL)->name;
+         && strlen (name) < sizeof ((Process *) NULL)->name;
 }
 
 static void
 processes_find (Packer *packer)
 {
   DIR *directory = opendir (packer->spools);
+
   packer->refused = directory == NULL ? errno : 0;
   packer->n_unopened = 0;
   if (directory == NULL)
@@ -75,6 +78,7 @@ processes_find (Packer *packer)
   for (struct dirent *entry; (entry = readdir (directory)) != NULL;)
     {
       Process process = { 0 };
+
       if (!is_spool (entry->d_name) || is_known (packer, entry->d_name))
         continue;
       strcpy (process.name, entry->d_name);
@@ -99,6 +103,7 @@ unsigned
 sli_pack_step (Packer *packer)
 {
   unsigned n = 0;
+
   processes_find (packer);
   for (size_t i = 0; i < packer->n_processes; i++)
     if (!packer->processes[i].done)
@@ -132,14 +137,14 @@ sli_pack_running (Packer *packer)
 
 /* Counts a process that had no space for its spool.  It leaves its file as it
  * was created (file_create_as() in record-spool.c); a link, if it could not
- * open or map one.  An empty file is of a process that ended at that moment, as
- * under AddressSanitizer. */
+ * open or map one.  An empty file is of a process that ended at that moment,
+ * as under AddressSanitizer. */
 static void
 uninitialised_count (Packer *packer, int place, const char *name)
 {
   struct stat status = { 0 };
-  bool is_there
-      = fstatat (place, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  bool is_there = fstatat (place, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+
   unlinkat (place, name, 0);
   if (is_there && S_ISLNK (status.st_mode))
     {
@@ -162,6 +167,7 @@ static void
 spools_without_space (Packer *packer)
 {
   DIR *directory = opendir (packer->spools);
+
   if (directory == NULL)
     return;
   for (struct dirent *entry; (entry = readdir (directory)) != NULL;)
@@ -176,6 +182,7 @@ static void
 processes_end (Packer *packer)
 {
   size_t n_ended;
+
   do
     {
       n_ended = packer->n_processes;

@@ -44,6 +44,7 @@ sizes_fit (const TraceBlockHead *head)
 {
   uint64_t raw = head->raw_bytes, packed = head->packed_bytes;
   uint64_t n = head->n_items;
+
   if (raw > RAW_BYTES_MAX || raw > packed * UNPACK_MAX)
     return false;
   if (head->type == TRACE_BLOCK_EVENTS_TYPE)
@@ -63,7 +64,7 @@ sli_trace_head_read (const TraceReader *reader, uint64_t offset,
   memcpy (head, reader->map + offset, sizeof *head);
   return head->magic == TRACE_BLOCK_MAGIC
          && head->head_check
-                == (uint32_t)sli_xxh64 (
+                == (uint32_t) sli_xxh64 (
                     head, offsetof (TraceBlockHead, head_check), 0)
          && head->packed_bytes <= reader->n_map - offset - sizeof *head;
 }
@@ -75,6 +76,7 @@ sli_trace_payload_read (TraceReader *reader, uint64_t offset,
                         size_t *capacity)
 {
   const uint8_t *packed = reader->map + offset + sizeof *head;
+
   if (!sizes_fit (head))
     {
       sli_trace_damage (reader, offset, "its sizes make no sense");
@@ -110,25 +112,28 @@ nodes_read (TraceReader *reader, const TraceBlockHead *head,
 {
   uint64_t first = head->first_ticks;
   uint64_t total = first + head->n_items;
+  const uint8_t *end;
+  uint64_t pc = 0;
+
   if (first != reader->n_nodes || total > N_NODES_MAX)
     return false;
   reader->parents
       = sli_tool_grow (reader->parents, total * sizeof *reader->parents);
   reader->pcs = sli_tool_grow (reader->pcs, total * sizeof *reader->pcs);
-  const uint8_t *end = raw + head->raw_bytes;
-  uint64_t pc = 0;
+  end = raw + head->raw_bytes;
   for (uint64_t i = first; i < total; i++)
     {
       uint64_t back, step;
+
       if (!get_varint (&raw, end, &back) || !get_varint (&raw, end, &step))
         return false;
-      pc += (uint64_t)unzigzag (step);
+      pc += (uint64_t) unzigzag (step);
       /* a parent is older than its child, so walks outwards end */
       if (i >= TRACE_N_FIXED_NODES && (back == 0 || back > i))
         return false;
-      reader->parents[i] = i < TRACE_N_FIXED_NODES ? 0 : (uint32_t)(i - back);
+      reader->parents[i] = i < TRACE_N_FIXED_NODES ? 0 : (uint32_t) (i - back);
       reader->pcs[i] = pc;
-      reader->n_nodes = (uint32_t)(i + 1);
+      reader->n_nodes = (uint32_t) (i + 1);
     }
   return true;
 }
@@ -138,6 +143,8 @@ module_read (TraceReader *reader, const TraceBlockHead *head,
              const uint8_t *raw)
 {
   TraceModule record;
+  ReadModule *module;
+
   if (head->raw_bytes < sizeof record)
     return false;
   memcpy (&record, raw, sizeof record);
@@ -146,7 +153,7 @@ module_read (TraceReader *reader, const TraceBlockHead *head,
     return false;
   reader->modules = sli_tool_grow (
       reader->modules, (reader->n_modules + 1) * sizeof *reader->modules);
-  ReadModule *module = &reader->modules[reader->n_modules++];
+  module = &reader->modules[reader->n_modules++];
   module->bias = record.bias;
   module->low = record.low;
   module->high = record.high;
@@ -154,8 +161,8 @@ module_read (TraceReader *reader, const TraceBlockHead *head,
   module->n_build_id = record.build_id_bytes;
   module->build_id = sli_tool_alloc (record.build_id_bytes + 1u);
   memcpy (module->build_id, raw + sizeof record, record.build_id_bytes);
-  module->path = sli_tool_text ("%.*s", (int)record.path_bytes,
-                                (const char *)raw + sizeof record
+  module->path = sli_tool_text ("%.*s", (int) record.path_bytes,
+                                (const char *) raw + sizeof record
                                     + record.build_id_bytes);
   return true;
 }
@@ -165,6 +172,7 @@ string_read (TraceReader *reader, const TraceBlockHead *head,
              const uint8_t *raw)
 {
   uint32_t ids[2];
+
   if (head->raw_bytes < sizeof ids)
     return false;
   memcpy (ids, raw, sizeof ids);
@@ -174,6 +182,7 @@ string_read (TraceReader *reader, const TraceBlockHead *head,
   if (ids[0] >= reader->n_strings)
     {
       uint32_t capacity = ids[0] + 1;
+
       reader->strings = sli_tool_grow (reader->strings,
                                        capacity * sizeof *reader->strings);
       for (uint32_t i = reader->n_strings; i < capacity; i++)
@@ -182,14 +191,14 @@ string_read (TraceReader *reader, const TraceBlockHead *head,
     }
   free (reader->strings[ids[0]]);
   reader->strings[ids[0]]
-      = sli_tool_text ("%.*s", (int)ids[1], (const char *)raw + sizeof ids);
+      = sli_tool_text ("%.*s", (int) ids[1], (const char *) raw + sizeof ids);
   return true;
 }
 
 static bool
 rss_read (TraceReader *reader, const TraceBlockHead *head, const uint8_t *raw)
 {
-  if (head->raw_bytes != (uint64_t)head->n_items * 16 || reader->rss != NULL)
+  if (head->raw_bytes != (uint64_t) head->n_items * 16 || reader->rss != NULL)
     return false;
   reader->rss = sli_tool_alloc (head->raw_bytes + 1u);
   memcpy (reader->rss, raw, head->raw_bytes);
@@ -202,6 +211,7 @@ summary_read (TraceReader *reader, const TraceBlockHead *head,
               const uint8_t *raw)
 {
   size_t n = head->raw_bytes;
+
   if (n < TRACE_SUMMARY_BYTES_MIN)
     return false;
   memcpy (&reader->summary, raw,
@@ -216,8 +226,9 @@ command_read (TraceReader *reader, const TraceBlockHead *head,
 {
   uint32_t n = head->raw_bytes;
   char *text = sli_tool_alloc (n + 1u);
+
   for (uint32_t i = 0; i < n; i++)
-    text[i] = raw[i] == 0 ? ' ' : (char)raw[i];
+    text[i] = raw[i] == 0 ? ' ' : (char) raw[i];
   text[n == 0 ? 0 : n - 1] = '\0';
   free (reader->command);
   reader->command = text;
@@ -247,7 +258,7 @@ events_note (TraceReader *reader, uint64_t offset, const TraceBlockHead *head)
                            .n_items = head->n_items,
                            .type = head->type,
                            .bytes
-                           = (uint32_t)sizeof *head + head->packed_bytes };
+                           = (uint32_t) sizeof *head + head->packed_bytes };
   if (head->thread >= reader->n_threads)
     reader->n_threads = head->thread + 1;
   reader->n_events += head->n_items;
@@ -266,6 +277,8 @@ sli_trace_block_take (TraceReader *reader, uint64_t offset,
     [TRACE_BLOCK_STRINGS] = string_read,  [TRACE_BLOCK_RSS] = rss_read,
     [TRACE_BLOCK_SUMMARY] = summary_read, [TRACE_BLOCK_COMMAND] = command_read
   };
+  const uint8_t *raw;
+
   if (head->type == TRACE_BLOCK_EVENTS_TYPE)
     {
       events_note (reader, offset, head);
@@ -274,8 +287,7 @@ sli_trace_block_take (TraceReader *reader, uint64_t offset,
   /* blocks of kinds from later versions are skipped */
   if (head->type >= sizeof reads / sizeof *reads || reads[head->type] == NULL)
     return;
-  const uint8_t *raw
-      = sli_trace_payload_read (reader, offset, head, buffer, capacity);
+  raw = sli_trace_payload_read (reader, offset, head, buffer, capacity);
   if (raw != NULL && !reads[head->type](reader, head, raw))
     sli_trace_damage (reader, offset, "its contents make no sense");
 }

@@ -28,7 +28,7 @@ sli_trace_damage (TraceReader *reader, uint64_t offset, const char *what)
    * would find the same again */
   if (reader->n_passes <= 1 && reader->n_damaged++ == 0)
     snprintf (reader->damage, sizeof reader->damage, "block at byte %llu: %s",
-              (unsigned long long)offset, what);
+              (unsigned long long) offset, what);
 }
 
 bool
@@ -57,13 +57,15 @@ block_seek (const TraceReader *reader, uint64_t offset)
 {
   static const uint32_t magic = TRACE_BLOCK_MAGIC;
   TraceBlockHead head;
+
   while (offset + sizeof head <= reader->n_map)
     {
       const uint8_t *found = memmem (
           reader->map + offset, reader->n_map - offset, &magic, sizeof magic);
+
       if (found == NULL)
         break;
-      offset = (uint64_t)(found - reader->map);
+      offset = (uint64_t) (found - reader->map);
       if (sli_trace_head_read (reader, offset, &head))
         return offset;
       offset++;
@@ -75,6 +77,7 @@ static int
 block_compare (const void *a, const void *b)
 {
   const TraceIndexEntry *left = a, *right = b;
+
   if (left->thread != right->thread)
     return left->thread < right->thread ? -1 : 1;
   return left->sequence < right->sequence   ? -1
@@ -101,6 +104,7 @@ static bool
 trailer_take (TraceReader *reader, uint64_t offset, uint64_t index_offset)
 {
   TraceTrailer trailer;
+
   if (!reader->has_index || reader->n_map - offset != sizeof trailer)
     return false;
   memcpy (&trailer, reader->map + offset, sizeof trailer);
@@ -118,6 +122,7 @@ blocks_scan (TraceReader *reader)
   size_t capacity = 0;
   uint64_t offset = sizeof (TraceFileHead), index_offset = 0;
   TraceBlockHead head;
+
   while (offset < reader->n_map)
     {
       if (!sli_trace_head_read (reader, offset, &head))
@@ -148,6 +153,8 @@ file_map (TraceReader *reader, const char *path, char *error)
 {
   struct stat status;
   int fd = open (path, O_RDONLY | O_CLOEXEC);
+  void *map;
+
   if (fd < 0 || fstat (fd, &status) != 0)
     {
       snprintf (error, 512, "%s: %s", path, strerror (errno));
@@ -161,14 +168,14 @@ file_map (TraceReader *reader, const char *path, char *error)
       close (fd);
       return false;
     }
-  if (status.st_size < (off_t)sizeof reader->head)
+  if (status.st_size < (off_t) sizeof reader->head)
     {
       snprintf (error, 512, "%s: too short to be a trace", path);
       close (fd);
       return false;
     }
-  reader->n_map = (size_t)status.st_size;
-  void *map = mmap (NULL, reader->n_map, PROT_READ, MAP_PRIVATE, fd, 0);
+  reader->n_map = (size_t) status.st_size;
+  map = mmap (NULL, reader->n_map, PROT_READ, MAP_PRIVATE, fd, 0);
   close (fd);
   if (map == MAP_FAILED)
     {
@@ -182,8 +189,10 @@ file_map (TraceReader *reader, const char *path, char *error)
 static bool
 head_check (TraceReader *reader, const char *path, char *error)
 {
+  const TraceFileHead *head;
+
   memcpy (&reader->head, reader->map, sizeof reader->head);
-  const TraceFileHead *head = &reader->head;
+  head = &reader->head;
   if (memcmp (head->magic, TRACE_MAGIC, sizeof head->magic) != 0)
     snprintf (error, 512, "%s: not a trace", path);
   else if (head->byte_order != TRACE_BYTE_ORDER)
@@ -197,9 +206,10 @@ head_check (TraceReader *reader, const char *path, char *error)
                != ((head->flags & TRACE_FLAG_SAMPLED) != 0)
            || (head->version == TRACE_VERSION_SAMPLED
                && head->sample_bytes == 0))
-    snprintf (error, 512, "%s: its head is damaged: version %u, flags %u, "
-              "%u bytes between samples", path, head->version, head->flags,
-              head->sample_bytes);
+    snprintf (error, 512,
+              "%s: its head is damaged: version %u, flags %u, "
+              "%u bytes between samples",
+              path, head->version, head->flags, head->sample_bytes);
   else
     return true;
   return false;
@@ -209,10 +219,13 @@ TraceReader *
 sli_trace_open (const char *path, char *error)
 {
   TraceReader *reader = sli_trace_open_any (path, error);
+
   if (reader == NULL || !trace_is_sampled (reader))
     return reader;
-  snprintf (error, 512, "%s: sampled (record --sample): this needs a trace "
-            "with every event", path);
+  snprintf (error, 512,
+            "%s: sampled (record --sample): this needs a trace "
+            "with every event",
+            path);
   sli_trace_close (reader);
   return NULL;
 }
@@ -221,6 +234,7 @@ TraceReader *
 sli_trace_open_any (const char *path, char *error)
 {
   TraceReader *reader = sli_tool_zero (sizeof *reader);
+
   reader->path = path;
   if (!file_map (reader, path, error) || !head_check (reader, path, error))
     {
@@ -274,6 +288,6 @@ sli_trace_close (TraceReader *reader)
   free (reader->rss);
   free (reader->command);
   if (reader->map != NULL)
-    munmap ((void *)reader->map, reader->n_map);
+    munmap ((void *) reader->map, reader->n_map);
   free (reader);
 }

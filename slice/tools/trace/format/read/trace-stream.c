@@ -34,6 +34,8 @@ struct TraceStream
 void
 sli_streams_make (TraceReader *reader)
 {
+  size_t stream = 0;
+
   for (size_t i = 0; i < reader->n_blocks; i++)
     if (i == 0 || reader->blocks[i].thread != reader->blocks[i - 1].thread)
       reader->n_streams++;
@@ -41,7 +43,6 @@ sli_streams_make (TraceReader *reader)
       = sli_tool_zero ((reader->n_streams + 1) * sizeof *reader->streams);
   reader->heap
       = sli_tool_zero ((reader->n_streams + 1) * sizeof *reader->heap);
-  size_t stream = 0;
   for (size_t i = 0; i < reader->n_blocks; i++)
     {
       if (i > 0 && reader->blocks[i].thread != reader->blocks[i - 1].thread)
@@ -78,6 +79,7 @@ static bool
 columns_open (TraceStream *stream, const TraceBlockHead *head)
 {
   uint64_t total = 0;
+
   for (int i = 0; i < TRACE_N_COLUMNS; i++)
     {
       if (head->column_bytes[i] > head->raw_bytes - total)
@@ -95,6 +97,7 @@ static void
 addresses_open (TraceStream *stream, uint32_t n_events)
 {
   bool grow = stream->address_capacity < n_events;
+
   if (grow)
     stream->address_capacity = n_events;
   for (int kind = 0; kind < 2; kind++)
@@ -112,6 +115,7 @@ static bool
 block_open (TraceReader *reader, TraceStream *stream, uint64_t offset)
 {
   TraceBlockHead head;
+
   if (!sli_trace_head_read (reader, offset, &head)
       || sli_trace_payload_read (reader, offset, &head, &stream->raw,
                                  &stream->raw_capacity)
@@ -150,11 +154,13 @@ static bool
 address_read (TraceStream *stream, bool is_free, uint64_t *address)
 {
   uint64_t value;
+
   if (!column_read (stream, TRACE_COLUMN_ADDRESS, &value))
     return false;
   if (value & 1)
     {
       uint32_t n = stream->n_addresses[!is_free];
+
       if (value >> 1 >= n)
         return false;
       *address = stream->addresses[!is_free][n - 1 - (value >> 1)];
@@ -174,6 +180,7 @@ static bool
 decode_address (TraceStream *stream, unsigned op)
 {
   TraceEvent *event = &stream->event;
+
   if (event->op >= TRACE_OP_SCOPE_BEGIN)
     {
       if (!column_read (stream, TRACE_COLUMN_ADDRESS, &event->address))
@@ -193,8 +200,9 @@ decode_address (TraceStream *stream, unsigned op)
 static bool
 decode_node (const TraceReader *reader, TraceStream *stream)
 {
-  uint64_t value, *node
-      = &stream->last_node[trace_op_is_free (stream->event.op)];
+  uint64_t value,
+      *node = &stream->last_node[trace_op_is_free (stream->event.op)];
+
   if (!column_read (stream, TRACE_COLUMN_NODE, &value))
     return false;
   *node += (uint64_t) unzigzag (value);
@@ -211,10 +219,12 @@ event_decode (const TraceReader *reader, TraceStream *stream)
 {
   TraceEvent *event = &stream->event;
   uint64_t value = 0;
+  uint8_t op;
+
   if (stream->at[TRACE_COLUMN_OP] >= stream->end[TRACE_COLUMN_OP]
       || !column_read (stream, TRACE_COLUMN_TIME, &value))
     return false;
-  uint8_t op = *stream->at[TRACE_COLUMN_OP]++;
+  op = *stream->at[TRACE_COLUMN_OP]++;
   stream->since += value;
   event->ticks = stream->first_ticks + (stream->since << stream->time_shift);
   event->op = op & 0x7f;
@@ -230,7 +240,7 @@ event_decode (const TraceReader *reader, TraceStream *stream)
     return true;
   if (!column_read (stream, TRACE_COLUMN_EXTRA, &value))
     return false;
-  event->extra = (uint32_t)value;
+  event->extra = (uint32_t) value;
   return true;
 }
 
@@ -242,12 +252,14 @@ stream_advance (TraceReader *reader, TraceStream *stream)
     {
       while (stream->n_left == 0)
         {
+          uint64_t offset;
+
           if (stream->next_block == stream->end_block)
             {
               stream_free (stream);
               return false;
             }
-          uint64_t offset = reader->blocks[stream->next_block++].offset;
+          offset = reader->blocks[stream->next_block++].offset;
           if (!block_open (reader, stream, offset))
             stream->n_left = 0;
         }
@@ -271,16 +283,19 @@ static void
 heap_sink (TraceReader *reader, size_t at)
 {
   TraceStream **heap = reader->heap;
+
   for (;;)
     {
       size_t least = at;
+      TraceStream *swap;
+
       for (size_t child = 2 * at + 1;
            child <= 2 * at + 2 && child < reader->n_heap; child++)
         if (stream_before (heap[child], heap[least]))
           least = child;
       if (least == at)
         return;
-      TraceStream *swap = heap[at];
+      swap = heap[at];
       heap[at] = heap[least];
       heap[least] = swap;
       at = least;
@@ -299,6 +314,7 @@ sli_trace_rewind (TraceReader *reader)
   for (size_t i = 0; i < reader->n_streams; i++)
     {
       TraceStream *stream = &reader->streams[i];
+
       stream->next_block = stream->first_block;
       stream->n_left = 0;
       stream->primed = false;
@@ -319,6 +335,7 @@ sli_trace_next (TraceReader *reader, TraceEvent *event)
     {
       TraceStream *stream = reader->heap[0];
       bool ready = stream->primed;
+
       if (ready)
         *event = stream->event;
       stream->primed = stream_advance (reader, stream);

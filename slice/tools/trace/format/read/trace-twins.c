@@ -1,7 +1,7 @@
 /* trace-twins.c - stacks through a module that was loaded at several places
  *
  * Tools.  A plugin that is unloaded and loaded again may lie elsewhere, and
- * the recorder writes addresses.  So one stack has a node for each place.  Here
+ * the recorder writes addresses.  So one stack has a node for each place. Here
  * they become one: addresses in a module are those of its first place.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
@@ -30,6 +30,7 @@ static uint64_t
 file_hash (const ReadModule *module)
 {
   uint64_t bytes = module->high - module->low;
+
   return module->n_build_id > 0
              ? sli_xxh64 (module->build_id, module->n_build_id, bytes)
              : sli_xxh64 (module->path, strlen (module->path), bytes);
@@ -43,13 +44,16 @@ firsts_find (const TraceReader *reader)
       = sli_tool_zero ((reader->n_modules + 1) * sizeof *firsts);
   Table table = { 0 }; /* by hash: the first module plus 1 */
   bool any = false;
+
   for (size_t i = 0; i < reader->n_modules; i++)
     {
       const ReadModule *module = &reader->modules[i];
       uint32_t *number = sli_table_add (&table, file_hash (module));
+      const ReadModule *first;
+
       if (*number == 0)
         *number = (uint32_t) i + 1;
-      const ReadModule *first = &reader->modules[*number - 1];
+      first = &reader->modules[*number - 1];
       firsts[i] = is_same_file (first, module) ? first : module;
       any |= firsts[i] != module;
     }
@@ -67,12 +71,14 @@ pc_first (const TraceReader *reader, const ReadModule **firsts, uint64_t pc,
           size_t *last)
 {
   uint64_t address = pc & TRACE_PC_MASK, tag = pc >> TRACE_PC_BITS;
+
   if (tag == TRACE_PC_TAG_LINE)
     return pc;
   for (size_t i = 0; i < reader->n_modules; i++)
     {
       size_t at = (*last + i) % reader->n_modules;
       const ReadModule *module = &reader->modules[at], *first = firsts[at];
+
       if (module->tag != tag || address < module->low
           || address >= module->high)
         continue;
@@ -80,7 +86,7 @@ pc_first (const TraceReader *reader, const ReadModule **firsts, uint64_t pc,
       return module == first
                  ? pc
                  : ((address - module->low + first->low) & TRACE_PC_MASK)
-                       | (uint64_t)first->tag << TRACE_PC_BITS;
+                       | (uint64_t) first->tag << TRACE_PC_BITS;
     }
   return pc;
 }
@@ -91,9 +97,11 @@ node_first (const TraceReader *reader, Table *table, uint32_t node)
 {
   uint32_t parent = reader->parents[node];
   uint64_t pc = reader->pcs[node];
-  for (uint64_t key = pc ^ ((uint64_t)parent + 1) << 33;; key++)
+
+  for (uint64_t key = pc ^ ((uint64_t) parent + 1) << 33;; key++)
     {
       uint32_t *found = sli_table_add (table, key);
+
       if (*found == 0)
         *found = node;
       if (reader->parents[*found] == parent && reader->pcs[*found] == pc)
@@ -107,6 +115,7 @@ sli_trace_twins_join (TraceReader *reader)
   const ReadModule **firsts = firsts_find (reader);
   Table table = { 0 };
   size_t last = 0;
+
   if (firsts == NULL)
     return;
   reader->twins = sli_tool_zero (reader->n_nodes * sizeof *reader->twins);
@@ -116,8 +125,7 @@ sli_trace_twins_join (TraceReader *reader)
     {
       /* the parent is older, so it has been joined */
       reader->parents[node] = reader->twins[reader->parents[node]];
-      reader->pcs[node]
-          = pc_first (reader, firsts, reader->pcs[node], &last);
+      reader->pcs[node] = pc_first (reader, firsts, reader->pcs[node], &last);
       reader->twins[node] = node_first (reader, &table, node);
     }
   sli_table_free (&table);
