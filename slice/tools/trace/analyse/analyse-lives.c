@@ -38,6 +38,8 @@ frames_kept (Sites *sites, const ThreadState *thread, uint32_t node)
 {
   const uint32_t *parents = sites->reader->parents;
   uint32_t a = node, b = thread->stack, a_inner = 0, b_inner = 0;
+  uint32_t kept;
+
   /* parents have smaller numbers than their children */
   while (a != b)
     if (a > b)
@@ -52,10 +54,11 @@ frames_kept (Sites *sites, const ThreadState *thread, uint32_t node)
       }
   if (a == TRACE_NODE_CUT)
     return 0;
-  uint32_t kept = sites->depths[a];
+  kept = sites->depths[a];
   if (a_inner != 0 && b_inner != 0)
     {
       uint64_t function = sli_sites_function (sites, a_inner);
+
       kept += function != 0 && function == sli_sites_function (sites, b_inner);
     }
   return kept < thread->n_frames ? kept : thread->n_frames;
@@ -67,10 +70,12 @@ sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node)
 {
   Sites *sites = analysis->frames;
   uint32_t depth = sites->depths[node];
+  uint32_t kept;
+
   thread->trimmed_by = 0;
   if (node == thread->stack && thread->n_frames == depth)
     return;
-  uint32_t kept = frames_kept (sites, thread, node);
+  kept = frames_kept (sites, thread, node);
   if (depth > thread->frames_capacity)
     {
       thread->frames_capacity = depth + 64;
@@ -92,15 +97,18 @@ frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
 {
   const uint32_t *parents = sites->reader->parents;
   uint32_t frames[N_SHORT_FRAMES], n = 0;
+  uint64_t outermost;
+  uint32_t at, first, last;
+
   for (; node >= TRACE_N_FIXED_NODES && n < N_SHORT_FRAMES;
        node = parents[node])
     frames[n++] = node;
   if (n == 0 || node >= TRACE_N_FIXED_NODES)
     return thread->n_frames;
-  uint64_t outermost = sli_sites_function (sites, frames[n - 1]);
+  outermost = sli_sites_function (sites, frames[n - 1]);
   /* the thread's frames from that function on, the outermost first */
   uint32_t inner[N_SHORT_FRAMES + 1] = { 0 }, n_found = 0, found = 0;
-  uint32_t at = thread->stack;
+  at = thread->stack;
   for (; sites->depths[at] > thread->n_frames;)
     at = parents[at];
   for (uint32_t walk = at; walk >= TRACE_N_FIXED_NODES; walk = parents[walk])
@@ -111,13 +119,15 @@ frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
       }
   if (outermost == 0 || n_found != 1)
     return thread->n_frames;
-  uint32_t first = sites->depths[found], last = thread->n_frames;
+  first = sites->depths[found];
+  last = thread->n_frames;
   for (; at != parents[found]; at = parents[at])
     if (sites->depths[at] - first < n + 1)
       inner[sites->depths[at] - first] = at;
   for (uint32_t i = 0; i < n && first + i <= last; i++)
     {
       uint32_t mine = inner[i], its = frames[n - 1 - i];
+
       if (sli_sites_function (sites, mine) != sli_sites_function (sites, its))
         return first + i - 1;
       if (sites->reader->pcs[mine] != sites->reader->pcs[its] || i == n - 1)
@@ -133,10 +143,12 @@ sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node)
 {
   Sites *sites = analysis->frames;
   const uint32_t *parents = sites->reader->parents;
+  uint32_t root;
+
   if (thread->n_frames == 0 || node == thread->trimmed_by)
     return;
   thread->trimmed_by = node;
-  uint32_t root = node;
+  root = node;
   for (unsigned i = 0; root >= TRACE_N_FIXED_NODES && i < N_SHORT_FRAMES; i++)
     root = parents[root];
   thread->n_frames = root == TRACE_NODE_ROOT
@@ -166,12 +178,15 @@ static LifeMark *
 mark_of_alloc (Life *life, const ThreadState *thread, uint32_t frame,
                uint64_t now)
 {
+  LifeMark *top;
+
   life_settle (life, thread);
-  LifeMark *top = life->n_marks > 0 ? &life->marks[life->n_marks - 1] : NULL;
+  top = life->n_marks > 0 ? &life->marks[life->n_marks - 1] : NULL;
   if (top != NULL && top->frame == frame)
     {
       double spared = 1 - sli_threshold_contained ();
-      if ((double)top->n_live > spared * (double)top->n_allocated + 1e-6)
+
+      if ((double) top->n_live > spared * (double) top->n_allocated + 1e-6)
         return top;
       /* nearly empty: start again */
       life->height = top->base;
@@ -198,6 +213,7 @@ life_allocated (Life *life, const ThreadState *thread, uint32_t frame,
                 uint64_t now, uint64_t rounded)
 {
   LifeMark *mark = mark_of_alloc (life, thread, frame, now);
+
   mark->n_live++;
   mark->n_allocated++;
   life->height += rounded;
@@ -210,9 +226,11 @@ static LifeMark *
 mark_of_free (Life *life, uint64_t allocated)
 {
   uint32_t low = 0, high = life->n_marks;
+
   while (low < high)
     {
       uint32_t middle = (low + high) / 2;
+
       if (life->marks[middle].opened <= allocated)
         low = middle + 1;
       else
@@ -225,8 +243,10 @@ static void
 life_freed (Life *life, const ThreadState *thread, uint64_t allocated,
             uint64_t rounded)
 {
+  LifeMark *mark;
+
   life_settle (life, thread);
-  LifeMark *mark = mark_of_free (life, allocated);
+  mark = mark_of_free (life, allocated);
   if (mark == NULL || allocated < mark->first || mark->n_live == 0)
     return;
   mark->n_live--;
@@ -240,6 +260,7 @@ static bool
 frame_of (const Sites *sites, uint32_t node, unsigned k, uint32_t *frame)
 {
   uint32_t depth = sites->depths[sites->start[node]];
+
   *frame = depth - 1 - k;
   return k < depth;
 }
@@ -250,6 +271,7 @@ sli_lives_allocated (Analysis *analysis, const ThreadState *thread, Lane *lane,
 {
   Sites *sites = analysis->frames;
   uint32_t frame, at = sites->start[object->node];
+
   if (lane->lives == NULL)
     lane->lives = sli_tool_zero (N_LIVES * sizeof (Life));
   for (unsigned k = 0;
@@ -258,6 +280,7 @@ sli_lives_allocated (Analysis *analysis, const ThreadState *thread, Lane *lane,
     {
       Life *life = &lane->lives[k];
       uint64_t function = sli_sites_function (sites, at);
+
       if (life->function == 0)
         {
           life->function = function;
@@ -275,11 +298,13 @@ sli_lives_freed (Analysis *analysis, const ThreadState *thread, Lane *lane,
                  const LiveObject *object)
 {
   uint32_t frame;
+
   for (unsigned k = 0;
        k < N_LIVES && frame_of (analysis->frames, object->node, k, &frame);
        k++)
     {
       Life *life = &lane->lives[k];
+
       life->within = false;
       if (!life->mixed && frame < thread->n_frames
           && thread->opened[frame] <= object->allocated)

@@ -17,9 +17,11 @@ static void
 owner_credit (SiteStats *stats, uint32_t owner, uint64_t rounded)
 {
   Owner *least = &stats->owners[0];
+
   for (int i = 0; i < N_OWNERS_MAX; i++)
     {
       Owner *at = &stats->owners[i];
+
       if (at->bytes > 0 && at->site == owner)
         {
           at->bytes += rounded;
@@ -56,6 +58,7 @@ scratch_of (Analysis *analysis, uint32_t n)
 {
   OwnerScratch *scratch = analysis->scratch;
   uint32_t n_sites = analysis->n_first_sites;
+
   if (scratch == NULL)
     {
       scratch = analysis->scratch = sli_tool_zero (sizeof *scratch);
@@ -65,7 +68,8 @@ scratch_of (Analysis *analysis, uint32_t n)
     }
   if (n > scratch->capacity)
     {
-      size_t bytes = (size_t)n * 2 * sizeof (uint32_t);
+      size_t bytes = (size_t) n * 2 * sizeof (uint32_t);
+
       scratch->capacity = n * 2;
       scratch->begin[0] = sli_tool_grow (scratch->begin[0], bytes);
       scratch->begin[1] = sli_tool_grow (scratch->begin[1], bytes);
@@ -87,9 +91,11 @@ static uint32_t
 stack_find (const OwnerScratch *scratch, uint32_t n_stack, uint32_t from)
 {
   uint32_t low = 0, high = n_stack;
+
   while (low < high)
     {
       uint32_t middle = (low + high) / 2;
+
       if (scratch->stack[middle] < from)
         low = middle + 1;
       else
@@ -116,6 +122,7 @@ segments_find (OwnerScratch *scratch, const Freed *batch, uint32_t n,
                unsigned direction)
 {
   uint32_t n_stack = 0;
+
   for (uint32_t step = 0; step < n; step++)
     {
       const Freed *freed = freed_at (batch, n, step, direction);
@@ -123,6 +130,7 @@ segments_find (OwnerScratch *scratch, const Freed *batch, uint32_t n,
       /* last holds the step after the site's previous free, 0 at first */
       uint32_t from = scratch->last[site];
       uint32_t oldest = stack_find (scratch, n_stack, from);
+
       scratch->begin[direction][step] = NO_SEGMENT;
       if (oldest < n_stack
           && freed->allocated
@@ -151,19 +159,21 @@ segments_credit (Analysis *analysis, const OwnerScratch *scratch,
     {
       uint32_t from = scratch->begin[direction][step];
       const Freed *freed = freed_at (batch, n, step, direction);
+
       if (from == NO_SEGMENT || freed->site != owner)
         continue;
       for (uint32_t at = from; at < step; at++)
         {
           uint32_t place = direction == 0 ? at : n - 1 - at;
           const Freed *owned = &batch[place];
+
           for (unsigned level = 0; level < analysis->n_levels; level++)
             /* a site is not its own owner, even if its parts are */
             if (owned->sites[level] != SITE_NONE
                 && owned->sites[level] != freed->sites[level])
               {
                 if (step - from >= BURST_RUN_MIN)
-                  scratch->owned[place] |= (uint8_t)(1u << level);
+                  scratch->owned[place] |= (uint8_t) (1u << level);
                 owner_credit (&analysis->stats[level][owned->sites[level]],
                               owner, owned->rounded);
               }
@@ -180,11 +190,13 @@ sli_batch_end (Analysis *analysis, ThreadState *thread)
 {
   uint32_t n = thread->n_batch;
   bool counts = thread->batch_counts;
+  OwnerScratch *scratch;
+
   thread->n_batch = 0;
   thread->batch_counts = false;
   if (n < 2 || !counts)
     return;
-  OwnerScratch *scratch = scratch_of (analysis, n);
+  scratch = scratch_of (analysis, n);
   memset (scratch->owned, 0, n);
   for (unsigned direction = 0; direction < 2; direction++)
     {
@@ -193,6 +205,7 @@ sli_batch_end (Analysis *analysis, ThreadState *thread)
       for (unsigned candidate = 0; candidate < N_CANDIDATES; candidate++)
         {
           uint32_t best = NO_SEGMENT;
+
           for (uint32_t i = 0; i < scratch->n_seen; i++)
             if (scratch->covered[scratch->seen[i]] > 0
                 && (best == NO_SEGMENT
@@ -220,6 +233,8 @@ void
 sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index)
 {
   const LiveObject *object = &analysis->objects[index];
+  Freed *freed;
+
   if (thread->n_batch == BATCH_MAX)
     sli_batch_end (analysis, thread);
   if (thread->n_batch == thread->batch_capacity)
@@ -228,7 +243,7 @@ sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index)
       thread->batch = sli_tool_grow (thread->batch,
                                      thread->batch_capacity * sizeof (Freed));
     }
-  Freed *freed = &thread->batch[thread->n_batch++];
+  freed = &thread->batch[thread->n_batch++];
   freed->allocated = object->allocated;
   freed->rounded = rounded_size (object->size);
   freed->site = object->site;
@@ -243,6 +258,7 @@ void
 sli_scratch_free (Analysis *analysis)
 {
   OwnerScratch *scratch = analysis->scratch;
+
   if (scratch == NULL)
     return;
   free (scratch->begin[0]);

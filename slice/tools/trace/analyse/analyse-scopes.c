@@ -15,6 +15,8 @@
 static ScopeSum *
 scope_of (SiteStats *stats, uint32_t name, bool make)
 {
+  ScopeSum *scope;
+
   for (uint32_t i = 0; i < stats->n_scopes; i++)
     if (stats->scopes[i].name == name)
       return &stats->scopes[i];
@@ -22,7 +24,7 @@ scope_of (SiteStats *stats, uint32_t name, bool make)
     return NULL;
   stats->scopes = sli_tool_grow (stats->scopes,
                                  (stats->n_scopes + 1) * sizeof (ScopeSum));
-  ScopeSum *scope = &stats->scopes[stats->n_scopes++];
+  scope = &stats->scopes[stats->n_scopes++];
   memset (scope, 0, sizeof *scope);
   scope->name = name;
   return scope;
@@ -44,6 +46,7 @@ sli_scopes_allocated (const ThreadState *thread, SiteStats *stats,
     {
       const OpenScope *open = &thread->open[i];
       ScopeSum *scope = scope_of (stats, open->name, true);
+
       if (scope->serial != open->serial)
         {
           sli_scope_close (scope);
@@ -66,9 +69,11 @@ sli_scopes_freed (const ThreadState *thread, SiteStats *stats,
   for (uint32_t i = 0; i < thread->n_open; i++)
     {
       const OpenScope *open = &thread->open[i];
+      ScopeSum *scope;
+
       if (open->begin > allocated)
         continue;
-      ScopeSum *scope = scope_of (stats, open->name, false);
+      scope = scope_of (stats, open->name, false);
       if (scope == NULL || scope->serial != open->serial)
         continue;
       scope->n_contained++;
@@ -81,7 +86,8 @@ void
 sli_scope_event (Analysis *analysis, ThreadState *thread,
                  const TraceEvent *event)
 {
-  uint32_t name = (uint32_t)event->address;
+  uint32_t name = (uint32_t) event->address;
+
   if (event->op == TRACE_OP_SCOPE_BEGIN)
     {
       if (thread->n_open < N_SCOPES_OPEN_MAX)

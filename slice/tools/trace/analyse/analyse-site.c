@@ -23,6 +23,7 @@ static void
 size_add (SiteStats *stats, uint64_t rounded)
 {
   uint32_t *count = sli_table_add (&stats->sizes, rounded);
+
   if (*count < UINT32_MAX)
     ++*count;
 }
@@ -31,6 +32,7 @@ static int
 size_compare (const void *a, const void *b)
 {
   const SizeCount *left = a, *right = b;
+
   if (left->count != right->count)
     return left->count < right->count ? 1 : -1;
   return left->size < right->size ? -1 : left->size > right->size;
@@ -41,11 +43,12 @@ sli_sizes_sorted (const SiteStats *stats, size_t *n)
 {
   const Table *sizes = &stats->sizes;
   SizeCount *sorted = sli_tool_alloc ((sizes->n + 1) * sizeof *sorted);
+
   *n = 0;
   for (size_t i = 0; i < sizes->n_slots; i++)
     if (sizes->entries[i].value != 0)
-      sorted[(*n)++] = (SizeCount){ sizes->entries[i].key,
-                                    sizes->entries[i].value };
+      sorted[(*n)++]
+          = (SizeCount){ sizes->entries[i].key, sizes->entries[i].value };
   qsort (sorted, *n, sizeof *sorted, size_compare);
   return sorted;
 }
@@ -93,6 +96,7 @@ thread_count (SiteStats *stats, uint32_t thread)
 {
   uint32_t word = thread / 64, n = stats->n_had_lane;
   uint64_t bit = UINT64_C (1) << thread % 64;
+
   if (word >= n)
     {
       stats->n_had_lane = 2 * word + 1;
@@ -110,6 +114,7 @@ static void
 lane_note (SiteStats *stats, uint32_t thread, uint32_t lane)
 {
   uint32_t n = stats->n_lane_of;
+
   if (stats->n_lanes <= N_LANES_KEPT)
     return;
   if (thread >= n)
@@ -128,10 +133,12 @@ lane_note (SiteStats *stats, uint32_t thread, uint32_t lane)
 static uint32_t
 lane_known (const SiteStats *stats, uint32_t thread)
 {
+  uint32_t lane;
+
   for (uint32_t i = 0; i <= stats->n_lanes && i <= N_LANES_KEPT; i++)
-    if (sli_lane_at ((SiteStats *)stats, i)->thread == thread)
+    if (sli_lane_at ((SiteStats *) stats, i)->thread == thread)
       return i;
-  uint32_t lane = thread < stats->n_lane_of ? stats->lane_of[thread] : 0;
+  lane = thread < stats->n_lane_of ? stats->lane_of[thread] : 0;
   return lane > 0 && stats->lanes[lane - 1].thread == thread ? lane
                                                              : UINT32_MAX;
 }
@@ -141,9 +148,11 @@ static uint32_t
 lane_empty (SiteStats *stats)
 {
   uint32_t n = stats->n_lanes + 1;
+
   for (uint32_t i = 0; i < n; i++)
     {
       uint32_t at = (stats->next_empty + i) % n;
+
       if (sli_lane_at (stats, at)->live_n == 0)
         {
           stats->next_empty = at + 1;
@@ -158,6 +167,7 @@ static uint32_t
 lane_find (SiteStats *stats, uint32_t thread)
 {
   uint32_t lane = lane_known (stats, thread);
+
   if (lane != UINT32_MAX)
     return lane;
   thread_count (stats, thread);
@@ -168,8 +178,8 @@ lane_find (SiteStats *stats, uint32_t thread)
   else
     {
       if ((stats->n_lanes & (stats->n_lanes - 1)) == 0)
-        stats->lanes = sli_tool_grow (
-            stats->lanes, (stats->n_lanes * 2 + 1) * sizeof (Lane));
+        stats->lanes = sli_tool_grow (stats->lanes, (stats->n_lanes * 2 + 1)
+                                                        * sizeof (Lane));
       stats->lanes[stats->n_lanes++]
           = (Lane){ .tail = NO_OBJECT, .thread = thread };
       lane = stats->n_lanes;
@@ -197,6 +207,7 @@ lane_allocated (Analysis *analysis, unsigned level, Lane *lane, uint32_t index,
                 uint64_t rounded)
 {
   Link *link = link_of (analysis, index, level);
+
   lane->live += rounded;
   if (lane->live > lane->peak)
     lane->peak = lane->live;
@@ -265,6 +276,7 @@ cost_add (const Analysis *analysis, SiteStats *stats, uint32_t extra,
           bool is_free)
 {
   uint64_t cost = extra >> 5;
+
   if (cost == 0)
     return;
   if (cost > COST_TICKS_MAX)
@@ -293,6 +305,8 @@ sli_stats_allocated (Analysis *analysis, unsigned level, uint32_t index,
   Link *link = link_of (analysis, index, level);
   SiteStats *stats = &analysis->stats[level][link->site];
   uint64_t rounded = rounded_size (object->size);
+  Lane *lane;
+
   if (stats->allocs++ == 0)
     {
       stats->first_size = object->size;
@@ -303,7 +317,7 @@ sli_stats_allocated (Analysis *analysis, unsigned level, uint32_t index,
   stats->last_event = object->allocated;
   stats->bytes += object->size;
   stats->rounded += rounded;
-  stats->sum_size2 += (double)object->size * (double)object->size;
+  stats->sum_size2 += (double) object->size * (double) object->size;
   stats->live_bytes += object->size;
   if (stats->live_bytes > stats->peak_bytes)
     {
@@ -316,7 +330,7 @@ sli_stats_allocated (Analysis *analysis, unsigned level, uint32_t index,
     stats->peak = stats->live;
   if (++stats->live_n > stats->peak_n)
     stats->peak_n = stats->live_n;
-  Lane *lane = lane_of_alloc (stats, object->thread, &link->lane);
+  lane = lane_of_alloc (stats, object->thread, &link->lane);
   lane_allocated (analysis, level, lane, index, rounded);
   if ((extra & 31) > stats->max_alignment)
     stats->max_alignment = extra & 31;
@@ -334,6 +348,7 @@ sli_stats_freed (Analysis *analysis, unsigned level, uint32_t index,
   uint64_t rounded = rounded_size (object->size);
   Lane *lane = sli_lane_at (stats, link->lane);
   double life = (double) (analysis->now - object->allocated);
+
   stats->frees++;
   stats->dead_rounded += rounded;
   stats->dead_bytes += object->size;

@@ -23,9 +23,11 @@ static ThreadState *
 thread_of (Analysis *analysis, uint32_t thread)
 {
   ThreadState *threads = analysis->threads;
+
   if (thread >= analysis->threads_capacity)
     {
       uint32_t capacity = thread + 64;
+
       threads = sli_tool_grow (threads, capacity * sizeof *threads);
       memset (&threads[analysis->threads_capacity], 0,
               (capacity - analysis->threads_capacity) * sizeof *threads);
@@ -41,6 +43,7 @@ static uint32_t
 object_new (Analysis *analysis)
 {
   uint32_t object = analysis->free_object;
+
   if (object != NO_OBJECT)
     {
       analysis->free_object = analysis->objects[object].next_free;
@@ -49,6 +52,7 @@ object_new (Analysis *analysis)
   if (analysis->n_objects == analysis->objects_capacity)
     {
       uint32_t capacity = analysis->objects_capacity * 2 + 1024;
+
       analysis->objects
           = sli_tool_grow (analysis->objects, capacity * sizeof (LiveObject));
       analysis->links = sli_tool_grow (analysis->links,
@@ -66,12 +70,13 @@ totals_freed (Analysis *analysis, const LiveObject *object)
 {
   Totals *totals = &analysis->totals;
   uint64_t life = analysis->now - object->allocated;
+
   totals->live -= object->size;
   totals->live_n--;
   totals->life_n[log2_of (life)]++;
   totals->life_bytes[log2_of (life)] += object->size;
-  totals->sum_life += (double)life;
-  totals->sum_life2 += (double)life * (double)life;
+  totals->sum_life += (double) life;
+  totals->sum_life2 += (double) life * (double) life;
 }
 
 static void
@@ -80,6 +85,7 @@ object_freed (Analysis *analysis, uint32_t index, const TraceEvent *event)
   LiveObject *object = &analysis->objects[index];
   ThreadState *thread = thread_of (analysis, event->thread);
   uint32_t site0 = object->site;
+
   analysis->totals.n_frees++;
   totals_freed (analysis, object);
   if (site0 != SITE_NONE && analysis->n_levels > 0)
@@ -89,6 +95,7 @@ object_freed (Analysis *analysis, uint32_t index, const TraceEvent *event)
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
       uint32_t site = link_of (analysis, index, level)->site;
+
       if (site == SITE_NONE)
         continue;
       if (analysis->frames != NULL && event->thread == object->thread)
@@ -118,6 +125,7 @@ static void
 totals_allocated (Analysis *analysis, const TraceEvent *event)
 {
   Totals *totals = &analysis->totals;
+
   totals->n_allocs++;
   totals->bytes += event->size;
   totals->live += event->size;
@@ -133,7 +141,7 @@ totals_allocated (Analysis *analysis, const TraceEvent *event)
     }
   totals->size_n[log2_of (event->size)]++;
   totals->size_bytes[log2_of (event->size)] += event->size;
-  totals->sum_size2 += (double)event->size * (double)event->size;
+  totals->sum_size2 += (double) event->size * (double) event->size;
 }
 
 /* Counts an object for its site on one level. */
@@ -143,10 +151,12 @@ level_allocated (Analysis *analysis, const TraceEvent *event,
 {
   Link *link = link_of (analysis, index, level);
   uint32_t site = analysis->maps[level][event->node];
+  SiteStats *stats;
+
   link->site = site;
   if (site == SITE_NONE)
     return;
-  SiteStats *stats = &analysis->stats[level][site];
+  stats = &analysis->stats[level][site];
   sli_stats_allocated (analysis, level, index, event->extra);
   if (analysis->frames != NULL)
     sli_lives_allocated (analysis, thread, sli_lane_at (stats, link->lane),
@@ -159,16 +169,20 @@ static void
 object_allocated (Analysis *analysis, const TraceEvent *event)
 {
   uint32_t lost_object = sli_table_remove (&analysis->live, event->address);
+  uint32_t index;
+  ThreadState *thread;
+
   if (lost_object != 0)
     {
       /* its free was not seen: the call was dropped */
       TraceEvent lost = *event;
+
       lost.op = TRACE_OP_FREE;
       lost.extra = 0;
       analysis->totals.n_lost_frees++;
       object_freed (analysis, lost_object - 1, &lost);
     }
-  uint32_t index = object_new (analysis);
+  index = object_new (analysis);
   *sli_table_add (&analysis->live, event->address) = index + 1;
   analysis->objects[index]
       = (LiveObject){ .address = event->address,
@@ -179,7 +193,7 @@ object_allocated (Analysis *analysis, const TraceEvent *event)
                       .thread = event->thread,
                       .site = analysis->sites[event->node] };
   totals_allocated (analysis, event);
-  ThreadState *thread = thread_of (analysis, event->thread);
+  thread = thread_of (analysis, event->thread);
   sli_batch_end (analysis, thread);
   if (analysis->frames != NULL)
     sli_lives_stack (analysis, thread, event->node);
@@ -196,12 +210,13 @@ static void
 totals_event (Analysis *analysis, const TraceEvent *event)
 {
   Totals *totals = &analysis->totals;
+
   if (analysis->now == 0)
     totals->first_ticks = totals->last_ticks = event->ticks;
   if (event->ticks > totals->last_ticks)
     {
-      totals->live_integral += (double)totals->live
-                               * (double)(event->ticks - totals->last_ticks);
+      totals->live_integral += (double) totals->live
+                               * (double) (event->ticks - totals->last_ticks);
       totals->last_ticks = event->ticks;
     }
   analysis->now++;
@@ -214,9 +229,11 @@ static void
 event_alloc (Analysis *analysis, const TraceEvent *event)
 {
   TraceEvent alloc = *event;
+
   if (event->op == TRACE_OP_REALLOC_KEPT)
     {
       const ThreadState *thread = thread_of (analysis, event->thread);
+
       alloc.size = thread->kept_size;
       alloc.node = thread->kept_node;
     }
@@ -227,6 +244,7 @@ static void
 event_free (Analysis *analysis, const TraceEvent *event)
 {
   uint32_t object = sli_table_remove (&analysis->live, event->address);
+
   if (object == 0)
     analysis->totals.n_unknown_frees++;
   else
@@ -250,7 +268,7 @@ static void
 stats_fetch (const SiteStats *stats)
 {
   for (size_t at = 0; at < 4 * CACHE_LINE; at += CACHE_LINE)
-    memory_prefetch ((const char *)stats + at);
+    memory_prefetch ((const char *) stats + at);
 }
 
 static void
@@ -259,6 +277,7 @@ alloc_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
   for (unsigned level = 0; level < analysis->n_levels; level++)
     {
       const uint32_t *site = &analysis->maps[level][event->node];
+
       if (step == 0)
         memory_prefetch (site);
       else if (*site == SITE_NONE)
@@ -276,9 +295,11 @@ alloc_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
 static void
 free_expect (const Analysis *analysis, const TraceEvent *event, unsigned step)
 {
+  uint32_t index;
+
   if (step == 0)
     return;
-  uint32_t index = table_get (&analysis->live, event->address) - 1;
+  index = table_get (&analysis->live, event->address) - 1;
   if (index == NO_OBJECT)
     return;
   if (step == 1)
@@ -307,8 +328,9 @@ Lane *
 sli_analysis_lane (const Analysis *analysis, const LiveObject *object,
                    unsigned level, uint32_t *number)
 {
-  const Link *link = link_of (
-      analysis, (uint32_t)(object - analysis->objects), level);
+  const Link *link
+      = link_of (analysis, (uint32_t) (object - analysis->objects), level);
+
   *number = link->lane;
   return sli_lane_at (&analysis->stats[level][link->site], link->lane);
 }
@@ -320,6 +342,7 @@ sli_analysis_new (unsigned n_levels, const uint32_t *const *maps,
                   const uint32_t *n_sites)
 {
   Analysis *analysis = sli_tool_zero (sizeof *analysis);
+
   analysis->n_levels = n_levels;
   analysis->sites = n_levels > 0 ? maps[0] : NULL;
   analysis->n_first_sites = n_levels > 0 ? n_sites[0] : 0;
@@ -340,12 +363,14 @@ void
 sli_analysis_finish (Analysis *analysis)
 {
   ThreadState *threads = analysis->threads;
+
   for (uint32_t i = 0; i < analysis->threads_capacity; i++)
     sli_batch_end (analysis, &threads[i]);
   for (unsigned level = 0; level < analysis->n_levels; level++)
     for (uint32_t i = 0; i < analysis->n_sites[level]; i++)
       {
         SiteStats *stats = &analysis->stats[level][i];
+
         sli_burst_end (stats);
         for (uint32_t scope = 0; scope < stats->n_scopes; scope++)
           sli_scope_close (&stats->scopes[scope]);
@@ -358,6 +383,7 @@ void
 sli_analysis_free (Analysis *analysis)
 {
   ThreadState *threads = analysis->threads;
+
   for (uint32_t i = 0; i < analysis->threads_capacity; i++)
     {
       free (threads[i].batch);

@@ -17,6 +17,7 @@ static int
 caller_compare (const void *a, const void *b)
 {
   const Caller *left = a, *right = b;
+
   if (left->allocs != right->allocs)
     return left->allocs < right->allocs ? 1 : -1;
   return strcmp (left->function, right->function);
@@ -35,6 +36,7 @@ caller_add (CallerList *list, const char *function, uint64_t allocs,
 {
   uint32_t *number = sli_table_add_text (&list->by_name, function,
                                          list->callers, sizeof (Caller));
+
   if (*number == 0)
     {
       if (list->n + 1 >= list->capacity)
@@ -78,6 +80,7 @@ consumer_of (const Profile *profile, uint32_t node, uint32_t depth,
 {
   const TraceReader *reader = profile->reader;
   uint32_t at = profile->sites->start[node];
+
   if (expression == NULL)
     {
       for (uint32_t i = 0; i < depth && at >= TRACE_N_FIXED_NODES; i++)
@@ -87,6 +90,7 @@ consumer_of (const Profile *profile, uint32_t node, uint32_t depth,
   for (; at >= TRACE_N_FIXED_NODES; at = reader->parents[at])
     {
       const char *function = frame_function (profile, at);
+
       if (regexec (expression, function, 0, NULL, 0) == 0)
         return function;
     }
@@ -99,10 +103,12 @@ sli_profile_callers (const Profile *profile, uint32_t result,
 {
   CallerList list = { 0 };
   regex_t compiled;
+  uint32_t depth;
+
   if (expression != NULL
       && regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
     sli_tool_exit (TOOL_USAGE, "%s is no regular expression", expression);
-  uint32_t depth = profile->sites->sites[profile->results[result].site].depth;
+  depth = profile->sites->sites[profile->results[result].site].depth;
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     if (profile->final_map[node] == result)
       caller_add (&list,
@@ -121,11 +127,14 @@ sli_profile_common (const Profile *profile, uint32_t result)
 {
   const TraceReader *reader = profile->reader;
   uint32_t common = UINT32_MAX;
+
   for (uint32_t node = 0; node < reader->n_nodes; node++)
     {
+      uint32_t other;
+
       if (profile->final_map[node] != result)
         continue;
-      uint32_t other = profile->sites->start[node];
+      other = profile->sites->start[node];
       if (common == UINT32_MAX)
         common = other;
       /* parents have smaller numbers than their children */
@@ -145,6 +154,7 @@ free_node (const Profile *profile, uint32_t node)
 {
   const TraceReader *reader = profile->reader;
   uint32_t at = node;
+
   while (at >= TRACE_N_FIXED_NODES
          && sli_name_is_library (frame_function (profile, at)))
     at = reader->parents[at];
@@ -155,14 +165,15 @@ Caller *
 sli_profile_free_sites (const Profile *profile, uint32_t result)
 {
   CallerList list = { 0 };
+
   for (uint32_t i = 0; i < profile->n_free_pairs; i++)
     {
       const FreePair *pair = &profile->free_pairs[i];
+
       if (pair->result == result)
         caller_add (&list,
                     frame_function (profile, free_node (profile, pair->node)),
-                    rounded_count (pair->n),
-                    rounded_count (pair->bytes));
+                    rounded_count (pair->n), rounded_count (pair->bytes));
     }
   return callers_end (&list);
 }

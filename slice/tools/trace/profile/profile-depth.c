@@ -26,14 +26,16 @@ static void
 level_finish (Level *level, const Sites *sites, uint32_t n_nodes)
 {
   uint32_t *number = sli_tool_alloc (sites->n_sites * sizeof *number);
+  uint32_t capacity = 0;
+
   for (uint32_t i = 0; i < sites->n_sites; i++)
     number[i] = SITE_NONE;
   level->sites = NULL;
   level->n = 0;
-  uint32_t capacity = 0;
   for (uint32_t node = 0; node < n_nodes; node++)
     {
       uint32_t site = level->map[node];
+
       if (site == SITE_NONE)
         continue;
       if (number[site] == SITE_NONE)
@@ -56,6 +58,7 @@ void
 sli_level_make (Level *level, Sites *sites, unsigned depth)
 {
   const TraceReader *reader = sites->reader;
+
   level->map = sli_tool_alloc (reader->n_nodes * sizeof (uint32_t));
   for (uint32_t node = 0; node < reader->n_nodes; node++)
     level->map[node] = sites->allocs[node] > 0
@@ -80,18 +83,20 @@ sli_level_analyse (Profile *profile, const ProfileOptions *options,
 {
   const uint32_t *maps[N_LEVELS_MAX];
   uint32_t n_sites[N_LEVELS_MAX];
+  Analysis *analysis;
+  Reading reading;
+  const TraceEvent *event;
+
   for (unsigned i = 0; i < n_levels; i++)
     {
       maps[i] = levels[i]->map;
       n_sites[i] = levels[i]->n;
     }
-  Analysis *analysis = sli_analysis_new (n_levels, maps, n_sites);
+  analysis = sli_analysis_new (n_levels, maps, n_sites);
   analysis->sites = first->map;
   analysis->n_first_sites = first->n;
   analysis->frames = frames;
   analysis->empty_cost = profile->reader->head.empty_cost;
-  Reading reading;
-  const TraceEvent *event;
   sli_reading_begin (&reading, profile, options, analysis, what);
   while ((event = sli_reading_next (&reading)) != NULL)
     sli_analysis_event (analysis, event);
@@ -122,10 +127,12 @@ sli_split_wishes (const Analysis *analysis)
 {
   bool any = false;
   bool *wanted = sli_tool_zero (analysis->n_sites[0] + 1);
+
   for (uint32_t i = 0; i < analysis->n_sites[0]; i++)
     {
       const SiteStats *stats = &analysis->stats[0][i];
       Verdict verdict;
+
       sli_classify (stats, sli_allocs_share (stats, &analysis->totals),
                     analysis->totals.peak, &verdict);
       wanted[i]
@@ -157,9 +164,8 @@ typedef struct
 static const SiteStats *
 stats_of (const Depths *depths, unsigned level, uint32_t number)
 {
-  return level == 0 && !depths->wanted[number]
-             ? &depths->first[number]
-             : &depths->stats[level][number];
+  return level == 0 && !depths->wanted[number] ? &depths->first[number]
+                                               : &depths->stats[level][number];
 }
 
 static unsigned
@@ -179,16 +185,20 @@ level_thin (Depths *depths, unsigned deep)
   uint32_t n_nodes = depths->sites->reader->n_nodes;
   uint32_t *n_parts[N_LEVELS_MAX];
   bool *counted = sli_tool_zero (depths->sites->n_sites + 1);
+
   for (unsigned i = 0; i < deep; i++)
     n_parts[i] = sli_tool_zero ((depths->levels[i].n + 1) * sizeof (uint32_t));
   for (int pass = 0; pass < 2; pass++)
     for (uint32_t node = 0; node < n_nodes; node++)
       {
         uint32_t site = level->map[node];
+        unsigned above;
+        uint32_t *n;
+
         if (site == SITE_NONE)
           continue;
-        unsigned above = level_of (depths, node, deep - 1);
-        uint32_t *n = &n_parts[above][depths->levels[above].map[node]];
+        above = level_of (depths, node, deep - 1);
+        n = &n_parts[above][depths->levels[above].map[node]];
         if (pass == 0 && !counted[site])
           ++*n;
         else if (pass == 1 && *n == 1)
@@ -204,13 +214,16 @@ static void
 levels_make (Depths *depths, const bool *wanted)
 {
   const TraceReader *reader = depths->sites->reader;
+
   for (unsigned deep = 1; deep < N_LEVELS_MAX; deep++)
     {
       Level *level = &depths->levels[deep];
+
       level->map = sli_tool_alloc (reader->n_nodes * sizeof (uint32_t));
       for (uint32_t node = 0; node < reader->n_nodes; node++)
         {
           uint32_t first = depths->levels[0].map[node];
+
           level->map[node]
               = first != SITE_NONE && wanted[first]
                     ? sli_sites_of (depths->sites, node, level_depths[deep])
@@ -227,12 +240,14 @@ classes_find (Depths *depths)
   for (unsigned level = 0; level < N_LEVELS_MAX; level++)
     {
       uint32_t n = depths->levels[level].n;
+
       depths->classes[level] = sli_tool_zero (n * sizeof (SiteClass));
       depths->split[level] = sli_tool_zero (n + 1);
       for (uint32_t i = 0; i < n; i++)
         {
           const SiteStats *stats = stats_of (depths, level, i);
           Verdict verdict;
+
           sli_classify (stats, sli_allocs_share (stats, depths->totals),
                         depths->totals->peak, &verdict);
           depths->classes[level][i] = verdict.class;
@@ -261,9 +276,9 @@ part_add (Parts *parts, const SiteStats *whole, SiteClass whole_class,
     parts->clear += part->allocs;
 }
 
-/* Returns true if a site should be split: if most of it gets a better class, or
- * if it is a wrapper with few callers, some of which have a clear pattern of
- * their own. */
+/* Returns true if a site should be split: if most of it gets a better class,
+ * or if it is a wrapper with few callers, some of which have a clear pattern
+ * of their own. */
 static bool
 parts_are_worth (const Parts *parts, uint64_t allocs)
 {
@@ -281,15 +296,18 @@ splits_try (Depths *depths, unsigned high, unsigned deep)
   Parts *parts = sli_tool_zero ((top->n + 1) * sizeof *parts);
   bool *counted[N_LEVELS_MAX];
   uint32_t n_nodes = depths->sites->reader->n_nodes;
+
   for (unsigned i = high + 1; i <= deep; i++)
     counted[i] = sli_tool_zero (depths->levels[i].n + 1);
   for (uint32_t node = 0; node < n_nodes; node++)
     {
       uint32_t whole = top->map[node];
       unsigned level = level_of (depths, node, deep);
+      uint32_t part;
+
       if (whole == SITE_NONE || level <= high)
         continue;
-      uint32_t part = depths->levels[level].map[node];
+      part = depths->levels[level].map[node];
       if (counted[level][part])
         continue;
       counted[level][part] = true;
@@ -300,10 +318,11 @@ splits_try (Depths *depths, unsigned high, unsigned deep)
   for (uint32_t i = 0; i < top->n; i++)
     {
       uint64_t allocs = stats_of (depths, high, i)->allocs;
+
       if (depths->split[high][i] == 0 && allocs >= SPLIT_ALLOCS_MIN
           && wants_split (depths->classes[high][i])
           && parts_are_worth (&parts[i], allocs))
-        depths->split[high][i] = (uint8_t)deep;
+        depths->split[high][i] = (uint8_t) deep;
     }
   for (unsigned i = high + 1; i <= deep; i++)
     free (counted[i]);
@@ -316,17 +335,19 @@ final_choose (const Depths *depths, Level *final, const SiteStats ***stats)
 {
   uint32_t n_nodes = depths->sites->reader->n_nodes;
   uint8_t *chosen = sli_tool_zero (n_nodes + 1);
+
   final->map = sli_tool_alloc (n_nodes * sizeof (uint32_t));
   for (uint32_t node = 0; node < n_nodes; node++)
     {
       unsigned level = 0, split;
+
       final->map[node] = SITE_NONE;
       if (depths->levels[0].map[node] == SITE_NONE)
         continue;
       while ((split = depths->split[level][depths->levels[level].map[node]])
              != 0)
         level = level_of (depths, node, split);
-      chosen[node] = (uint8_t)level;
+      chosen[node] = (uint8_t) level;
       final->map[node]
           = depths->levels[level].sites[depths->levels[level].map[node]];
     }
@@ -336,6 +357,7 @@ final_choose (const Depths *depths, Level *final, const SiteStats ***stats)
     if (final->map[node] != SITE_NONE)
       {
         const Level *level = &depths->levels[chosen[node]];
+
         (*stats)[final->map[node]]
             = stats_of (depths, chosen[node], level->map[node]);
       }
@@ -348,6 +370,7 @@ static void
 owners_make (Profile *profile, const Depths *depths, Level *owners)
 {
   uint32_t n_nodes = depths->sites->reader->n_nodes, offsets[N_LEVELS_MAX];
+
   owners->n = 0;
   for (unsigned i = 0; i < N_LEVELS_MAX; i++)
     {
@@ -363,12 +386,14 @@ owners_make (Profile *profile, const Depths *depths, Level *owners)
   for (uint32_t node = 0; node < n_nodes; node++)
     {
       unsigned level = 1;
+      uint32_t number;
+
       while (level < N_LEVELS_MAX
              && depths->levels[level].map[node] == SITE_NONE)
         level++;
       if (level == N_LEVELS_MAX)
         level = 0;
-      uint32_t number = depths->levels[level].map[node];
+      number = depths->levels[level].map[node];
       owners->map[node]
           = number == SITE_NONE ? SITE_NONE : offsets[level] + number;
     }
@@ -393,6 +418,8 @@ depths_read (Profile *profile, const ProfileOptions *options, Depths *depths)
   const Level *levels[N_LEVELS_MAX];
   uint32_t n_nodes = depths->sites->reader->n_nodes;
   Level owners, whole = depths->levels[0];
+  unsigned n = 1;
+
   depths->stats[0] = depths->first;
   if (!any_parts (depths) && profile->reader->n_modules == 0)
     return;
@@ -400,12 +427,11 @@ depths_read (Profile *profile, const ProfileOptions *options, Depths *depths)
   for (uint32_t node = 0; node < n_nodes; node++)
     {
       uint32_t number = depths->levels[0].map[node];
-      whole.map[node] = number != SITE_NONE && depths->wanted[number]
-                            ? number
-                            : SITE_NONE;
+
+      whole.map[node]
+          = number != SITE_NONE && depths->wanted[number] ? number : SITE_NONE;
     }
   owners_make (profile, depths, &owners);
-  unsigned n = 1;
   levels[0] = &whole;
   for (unsigned i = 1; i < N_LEVELS_MAX; i++)
     if (depths->levels[i].n > 0)
@@ -429,6 +455,7 @@ sli_depths_find (Profile *profile, const ProfileOptions *options,
                     .first = profile->first->stats[0],
                     .wanted = wanted,
                     .totals = &profile->first->totals };
+
   levels_make (&depths, wanted);
   depths_read (profile, options, &depths);
   classes_find (&depths);

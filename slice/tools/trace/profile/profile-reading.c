@@ -15,10 +15,12 @@ static bool
 in_window (const TraceReader *reader, const ProfileOptions *options,
            const TraceEvent *event)
 {
+  double at;
+
   if (options->to_time <= 0)
     return true;
-  double at = ((double)event->ticks - (double)reader->head.start_ticks)
-              / (double)reader->head.ticks_per_sec;
+  at = ((double) event->ticks - (double) reader->head.start_ticks)
+       / (double) reader->head.ticks_per_sec;
   return at >= options->from_time && at <= options->to_time;
 }
 
@@ -56,6 +58,7 @@ queue_fill (Reading *reading)
 {
   const TraceReader *reader = reading->profile->reader;
   TraceEvent *event = queue_at (reading, reading->n_queue);
+
   do
     {
       if (!sli_trace_next (reading->profile->reader, event))
@@ -75,6 +78,8 @@ queue_fill (Reading *reading)
 const TraceEvent *
 sli_reading_next (Reading *reading)
 {
+  const TraceEvent *event;
+
   while (!reading->ended && reading->n_queue < QUEUE_EVENTS - 1)
     reading->ended = !queue_fill (reading);
   if (reading->n_queue == 0)
@@ -82,7 +87,7 @@ sli_reading_next (Reading *reading)
       sli_progress_end (&reading->progress);
       return NULL;
     }
-  const TraceEvent *event = queue_at (reading, 0);
+  event = queue_at (reading, 0);
   reading->first++;
   reading->n_queue--;
   return event;

@@ -2,8 +2,8 @@
  *
  * Tools.  A sampled block stands for as many blocks of its size as its weight
  * says.  The analysis finds which free belongs to which block, as in a trace
- * with every event; its numbers are then replaced by weighted sums.  What needs
- * the order of all events stays empty: lanes, batches, owners.
+ * with every event; its numbers are then replaced by weighted sums.  What
+ * needs the order of all events stays empty: lanes, batches, owners.
  *
  * Design: section 13.12.
  *
@@ -29,8 +29,8 @@ typedef struct
 {
   const Profile *profile;
   Sum whole;
-  Sum *sites;             /* by the analysis' number */
-  double *calls, *bytes;  /* by node */
+  Sum *sites;            /* by the analysis' number */
+  double *calls, *bytes; /* by node */
   double size_n[N_LOG2], size_bytes[N_LOG2];
   double life_n[N_LOG2], life_bytes[N_LOG2];
   double live_integral;
@@ -43,7 +43,7 @@ sli_sample_weight (uint32_t mean_bytes, uint64_t size)
 {
   if (mean_bytes == 0)
     return 1;
-  return 1 / -expm1 (-(double)(size == 0 ? 1 : size) / mean_bytes);
+  return 1 / -expm1 (-(double) (size == 0 ? 1 : size) / mean_bytes);
 }
 
 double
@@ -66,6 +66,7 @@ static void
 sum_add (Sum *sum, double weight, double size, const Analysis *analysis)
 {
   double variance = variance_of (weight);
+
   sum->samples++;
   sum->calls += weight;
   sum->calls_var += variance;
@@ -101,7 +102,7 @@ time_pass (Estimate *estimate, const Analysis *analysis)
   if (analysis->now_ticks > estimate->last_ticks)
     estimate->live_integral
         += estimate->whole.live
-           * (double)(analysis->now_ticks - estimate->last_ticks);
+           * (double) (analysis->now_ticks - estimate->last_ticks);
   estimate->last_ticks = analysis->now_ticks;
 }
 
@@ -110,9 +111,10 @@ sample_allocated (void *user, const Analysis *analysis, LiveObject *object,
                   uint32_t site)
 {
   Estimate *estimate = user;
-  double size = (double)object->size;
+  double size = (double) object->size;
   double weight = sli_profile_weight (estimate->profile, object->size);
   unsigned bits = log2_of (object->size);
+
   if (estimate->last_ticks == 0)
     estimate->last_ticks = analysis->now_ticks;
   time_pass (estimate, analysis);
@@ -130,14 +132,15 @@ sample_freed (void *user, const Analysis *analysis, const LiveObject *object,
               uint32_t site, unsigned op)
 {
   Estimate *estimate = user;
-  double size = (double)object->size;
+  double size = (double) object->size;
   double weight = sli_profile_weight (estimate->profile, object->size);
-  double usec = 1e6
-                * sli_profile_seconds (estimate->profile,
-                                       analysis->now_ticks
-                                           - object->alloc_ticks);
-  unsigned bits = log2_of ((uint64_t)usec);
-  (void)op;
+  double usec
+      = 1e6
+        * sli_profile_seconds (estimate->profile,
+                               analysis->now_ticks - object->alloc_ticks);
+  unsigned bits = log2_of ((uint64_t) usec);
+
+  (void) op;
   time_pass (estimate, analysis);
   sum_free (&estimate->whole, weight, size, usec);
   if (site != SITE_NONE)
@@ -167,6 +170,7 @@ static void
 totals_replace (Totals *totals, const Estimate *estimate)
 {
   const Sum *sum = &estimate->whole;
+
   totals->n_allocs = rounded_count (sum->calls);
   totals->n_frees = rounded_count (sum->frees);
   totals->bytes = rounded_count (sum->bytes);
@@ -217,14 +221,14 @@ sli_sampled_analyse (Profile *profile, const ProfileOptions *options,
   const uint32_t *maps[1] = { level->map };
   uint32_t n_nodes = profile->reader->n_nodes;
   Analysis *analysis = sli_analysis_new (1, maps, &level->n);
-  Estimate estimate
-      = { .profile = profile,
-          .sites = sli_tool_zero ((level->n + 1) * sizeof (Sum)),
-          .calls = sli_tool_zero (n_nodes * sizeof (double)),
-          .bytes = sli_tool_zero (n_nodes * sizeof (double)) };
-  analysis->observer = (Observer){ sample_allocated, sample_freed, &estimate };
+  Estimate estimate = { .profile = profile,
+                        .sites = sli_tool_zero ((level->n + 1) * sizeof (Sum)),
+                        .calls = sli_tool_zero (n_nodes * sizeof (double)),
+                        .bytes = sli_tool_zero (n_nodes * sizeof (double)) };
   Reading reading;
   const TraceEvent *event;
+
+  analysis->observer = (Observer){ sample_allocated, sample_freed, &estimate };
   sli_reading_begin (&reading, profile, options, analysis, "estimates");
   while ((event = sli_reading_next (&reading)) != NULL)
     sli_analysis_event (analysis, event);

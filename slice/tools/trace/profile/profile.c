@@ -17,25 +17,28 @@ static bool ranking_by_bytes; /* what a sample shows best */
 static int
 rank_compare (const void *a, const void *b)
 {
-  const SiteStats *left = ranking[*(const uint32_t *)a].stats;
-  const SiteStats *right = ranking[*(const uint32_t *)b].stats;
+  const SiteStats *left = ranking[*(const uint32_t *) a].stats;
+  const SiteStats *right = ranking[*(const uint32_t *) b].stats;
+  uint64_t left_cost, right_cost;
+
   if (ranking_by_bytes && left->bytes != right->bytes)
     return left->bytes < right->bytes ? 1 : -1;
-  uint64_t left_cost = left->cost + left->free_cost;
-  uint64_t right_cost = right->cost + right->free_cost;
+  left_cost = left->cost + left->free_cost;
+  right_cost = right->cost + right->free_cost;
   if (left_cost != right_cost)
     return left_cost < right_cost ? 1 : -1;
   if (left->allocs != right->allocs)
     return left->allocs < right->allocs ? 1 : -1;
   if (left->bytes != right->bytes)
     return left->bytes < right->bytes ? 1 : -1;
-  return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+  return *(const uint32_t *) a < *(const uint32_t *) b ? -1 : 1;
 }
 
 static void
 results_rank (Profile *profile, uint32_t n_hot)
 {
   uint32_t n = profile->n_results;
+
   profile->ranked = sli_tool_alloc ((n + 1) * sizeof (uint32_t));
   for (uint32_t i = 0; i < n; i++)
     profile->ranked[i] = i;
@@ -46,6 +49,7 @@ results_rank (Profile *profile, uint32_t n_hot)
   for (uint32_t rank = 0; rank < n; rank++)
     {
       SiteResult *result = &profile->results[profile->ranked[rank]];
+
       result->rank = rank;
       free (result->picture);
       result->picture
@@ -59,15 +63,18 @@ results_rank (Profile *profile, uint32_t n_hot)
 static double
 cost_nsec_per_tick (const Profile *profile, uint64_t cost)
 {
-  double nsec = 1e9 / (double)profile->reader->head.ticks_per_sec;
-  double plain = (double)profile->reader->summary.plain_nsec;
-  return plain > 0 && nsec * (double)cost > plain ? plain / (double)cost : nsec;
+  double nsec = 1e9 / (double) profile->reader->head.ticks_per_sec;
+  double plain = (double) profile->reader->summary.plain_nsec;
+
+  return plain > 0 && nsec * (double) cost > plain ? plain / (double) cost
+                                                   : nsec;
 }
 
 static void
 verdicts_find (Profile *profile)
 {
   uint64_t cost = 0;
+
   for (uint32_t i = 0; i < profile->n_results; i++)
     cost += profile->results[i].stats->cost
             + profile->results[i].stats->free_cost;
@@ -79,6 +86,7 @@ verdicts_find (Profile *profile)
       double share = cost > 0 ? (double) (stats->cost + stats->free_cost)
                                     / (double) cost
                               : sli_allocs_share (stats, &profile->totals);
+
       sli_classify (stats, share, profile->totals.peak, &result->verdict);
     }
 }
@@ -88,6 +96,7 @@ sites_count (Profile *profile, const ProfileOptions *options)
 {
   Reading reading;
   const TraceEvent *event;
+
   sli_reading_begin (&reading, profile, options, NULL, "sites");
   while ((event = sli_reading_next (&reading)) != NULL)
     sli_sites_count (profile->sites, event);
@@ -102,6 +111,7 @@ profile_open (const char *path, const ProfileOptions *options)
 {
   char error[512];
   Profile *profile = sli_tool_zero (sizeof *profile);
+
   profile->given = options->given;
   profile->reader = options->takes_sampled ? sli_trace_open_any (path, error)
                                            : sli_trace_open (path, error);
@@ -113,7 +123,7 @@ profile_open (const char *path, const ProfileOptions *options)
   for (size_t i = 0; options->own != NULL && options->own[i] != NULL; i++)
     if (!sli_symbols_own (profile->symbols, options->own[i]))
       sli_tool_exit (TOOL_USAGE, "%s is no regular expression",
-                    options->own[i]);
+                     options->own[i]);
   profile->sites = sli_sites_new (profile->reader, profile->symbols);
   return profile;
 }
@@ -125,16 +135,19 @@ results_make (Profile *profile, const Level *first, const Level *final,
               const SiteStats **stats)
 {
   const SiteStats *first_stats = profile->first->stats[0];
+
   profile->n_results = final->n;
   profile->results
       = sli_tool_zero ((profile->n_results + 1) * sizeof (SiteResult));
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       SiteResult *result = &profile->results[i];
+      bool is_first;
+
       result->site = final->sites[i];
       result->stats = stats == NULL ? &first_stats[i] : stats[i];
-      bool is_first = result->stats >= first_stats
-                      && result->stats < first_stats + first->n;
+      is_first = result->stats >= first_stats
+                 && result->stats < first_stats + first->n;
       result->owner_sites
           = is_first ? profile->first_sites : profile->deeper_sites;
     }
@@ -160,13 +173,13 @@ exact_make (Profile *profile, const ProfileOptions *options, Level first)
 {
   Level final = { 0 };
   const Level *firsts[1] = { &first };
-  profile->first
-      = sli_level_analyse (profile, options, "patterns", &first, firsts, 1,
-                           NULL);
-  profile->totals = profile->first->totals;
-  bool *wanted
-      = options->fixed_depth > 0 ? NULL : sli_split_wishes (profile->first);
+  bool *wanted;
   const SiteStats **stats = NULL;
+
+  profile->first = sli_level_analyse (profile, options, "patterns", &first,
+                                      firsts, 1, NULL);
+  profile->totals = profile->first->totals;
+  wanted = options->fixed_depth > 0 ? NULL : sli_split_wishes (profile->first);
   if (wanted != NULL)
     sli_depths_find (profile, options, &first, wanted, &final, &stats);
   free (wanted);
@@ -189,6 +202,7 @@ sli_profile_new (const char *path, const ProfileOptions *options)
 {
   Profile *profile = profile_open (path, options);
   Level first = { 0 };
+
   sites_count (profile, options);
   sli_level_make (&first, profile->sites,
                   options->fixed_depth > 0 ? options->fixed_depth : 1);
@@ -206,6 +220,7 @@ sli_profile_some (const char *path, const ProfileOptions *options)
   Profile *profile = sli_profile_new (path, options);
   bool all = options->from_time <= 0
              && (options->to_time <= 0 || isinf (options->to_time));
+
   if (profile->totals.n_allocs == 0)
     sli_tool_exit (TOOL_NO_EVENTS, "%s: no %sallocations in %s", path,
                    profile->sample_bytes > 0 ? "sampled " : "",
@@ -240,5 +255,5 @@ sli_profile_free (Profile *profile)
 double
 sli_profile_seconds (const Profile *profile, uint64_t ticks)
 {
-  return (double)ticks / (double)profile->reader->head.ticks_per_sec;
+  return (double) ticks / (double) profile->reader->head.ticks_per_sec;
 }

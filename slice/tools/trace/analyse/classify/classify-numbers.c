@@ -10,7 +10,7 @@
 static double
 ratio (uint64_t part, uint64_t whole)
 {
-  return whole == 0 ? 0 : (double)part / (double)whole;
+  return whole == 0 ? 0 : (double) part / (double) whole;
 }
 
 static double
@@ -29,6 +29,7 @@ static int
 size_compare (const void *a, const void *b)
 {
   const SizeCount *left = a, *right = b;
+
   return left->size < right->size ? -1 : left->size > right->size;
 }
 
@@ -42,14 +43,15 @@ sizes_read (const SiteStats *stats, double *numbers)
   const SizeCount none = { 0 };
   const SizeCount first = n > 0 ? sorted[0] : none;
   const SizeCount second = n > 1 ? sorted[1] : none;
-  qsort (sorted, n, sizeof *sorted, size_compare);
   uint64_t passed = 0;
+
+  qsort (sorted, n, sizeof *sorted, size_compare);
   for (size_t i = 0; i < n && 2 * passed < stats->allocs; i++)
     {
       passed += sorted[i].count;
-      numbers[NUMBER_MEDIAN] = (double)sorted[i].size;
+      numbers[NUMBER_MEDIAN] = (double) sorted[i].size;
     }
-  numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double)sorted[n - 1].size;
+  numbers[NUMBER_LARGEST] = n == 0 ? 0 : (double) sorted[n - 1].size;
   numbers[NUMBER_P2] = ratio (first.count + second.count, stats->allocs);
   numbers[NUMBER_PW] = ratio (
       stats->peak_n * (first.size > second.size ? first.size : second.size),
@@ -61,6 +63,7 @@ static void
 owner_read (const SiteStats *stats, Verdict *verdict)
 {
   const Owner *best = &stats->owners[0];
+
   for (int i = 1; i < N_OWNERS_MAX; i++)
     if (stats->owners[i].bytes > best->bytes)
       best = &stats->owners[i];
@@ -76,6 +79,7 @@ static uint64_t
 peaks_sum (const SiteStats *stats)
 {
   uint64_t peak = stats->past_peak + stats->lane.peak;
+
   for (uint32_t i = 0; i < stats->n_lanes; i++)
     peak += stats->lanes[i].peak;
   return peak;
@@ -92,10 +96,12 @@ static LifeSum
 life_sum (const SiteStats *stats, unsigned k)
 {
   LifeSum sum = { 0 };
+
   for (uint32_t i = 0; i <= stats->n_lanes; i++)
     {
       const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
       const Life *life = lane->lives == NULL ? NULL : &lane->lives[k];
+
       /* the first lane may belong to another thread now that has not
        * allocated */
       if (life == NULL || (life->function == 0 && life->mixed == false))
@@ -121,12 +127,14 @@ static void
 lives_read (const SiteStats *stats, Verdict *verdict)
 {
   double *numbers = verdict->numbers;
+
   for (unsigned k = 0; k < N_LIVES; k++)
     {
       LifeSum sum = life_sum (stats, k);
       double contained = least (ratio (sum.n_contained, stats->allocs),
                                 ratio (sum.contained, stats->rounded));
       double waste = ratio (sum.height, peaks_sum (stats));
+
       if (sum.function == 0 || sum.mixed
           || contained < sli_threshold_contained ()
           || waste > sli_threshold_waste ())
@@ -144,6 +152,7 @@ static void
 scope_read (const SiteStats *stats, Verdict *verdict)
 {
   double *numbers = verdict->numbers;
+
   numbers[NUMBER_C] = 0;
   numbers[NUMBER_WF] = INFINITY;
   for (uint32_t i = 0; i < stats->n_scopes; i++)
@@ -155,6 +164,7 @@ scope_read (const SiteStats *stats, Verdict *verdict)
       double waste = ratio (scope->sum_bump, scope->sum_peak);
       bool enough = contained >= sli_threshold_contained ();
       bool had_enough = numbers[NUMBER_C] >= sli_threshold_contained ();
+
       if ((enough && (!had_enough || waste < numbers[NUMBER_WF]))
           || (!had_enough && contained > numbers[NUMBER_C]))
         {
@@ -172,9 +182,11 @@ lanes_read (const SiteStats *stats, double *numbers)
 {
   uint64_t peak = peaks_sum (stats), epoch = stats->past_epoch;
   uint64_t height = stats->past_height, peak_n = stats->past_peak_n;
+
   for (uint32_t i = 0; i <= stats->n_lanes; i++)
     {
       const Lane *lane = i == 0 ? &stats->lane : &stats->lanes[i - 1];
+
       epoch += lane->epoch_most;
       height += lane->height_most;
       if (lane->peak_n > peak_n)
@@ -182,20 +194,21 @@ lanes_read (const SiteStats *stats, double *numbers)
     }
   numbers[NUMBER_W] = ratio (epoch, peak);
   numbers[NUMBER_SW] = ratio (height, peak);
-  numbers[NUMBER_WASTE] = (double)epoch - (double)peak;
-  numbers[NUMBER_N1] = (double)peak_n;
-  numbers[NUMBER_T] = (double)stats->n_threads;
-  numbers[NUMBER_RESETS] = (double)stats->resets;
+  numbers[NUMBER_WASTE] = (double) epoch - (double) peak;
+  numbers[NUMBER_N1] = (double) peak_n;
+  numbers[NUMBER_T] = (double) stats->n_threads;
+  numbers[NUMBER_RESETS] = (double) stats->resets;
 }
 
 void
 sli_numbers_read (const SiteStats *stats, double share, Verdict *verdict)
 {
   double *numbers = verdict->numbers;
+
   numbers[NUMBER_ALLOCS] = (double) stats->allocs;
   numbers[NUMBER_SHARE] = share;
-  numbers[NUMBER_N] = (double)stats->peak_n;
-  numbers[NUMBER_P] = (double)stats->peak;
+  numbers[NUMBER_N] = (double) stats->peak_n;
+  numbers[NUMBER_P] = (double) stats->peak;
   lanes_read (stats, numbers);
   numbers[NUMBER_L]
       = least (ratio (stats->youngest_frees, stats->frees),

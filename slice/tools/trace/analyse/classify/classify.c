@@ -176,10 +176,9 @@ static const struct
 };
 
 static const char *const number_names[N_NUMBERS]
-    = { "allocs", "share", "median", "N",     "P",       "W",     "L",  "SW",
-        "B",      "R",     "P2",     "PW",    "Q",       "X",     "V",  "Z",
-        "O",      "C",     "WF",     "known", "largest", "waste", "N1", "T",
-        "resets" };
+    = { "allocs", "share", "median",  "N",     "P",  "W", "L",     "SW", "B",
+        "R",      "P2",    "PW",      "Q",     "X",  "V", "Z",     "O",  "C",
+        "WF",     "known", "largest", "waste", "N1", "T", "resets" };
 
 const char *
 sli_class_name (SiteClass class)
@@ -209,7 +208,8 @@ bool
 sli_threshold_set (const char *assignment)
 {
   const char *equals = strchr (assignment, '=');
-  size_t n = equals == NULL ? 0 : (size_t)(equals - assignment);
+  size_t n = equals == NULL ? 0 : (size_t) (equals - assignment);
+
   for (int i = 0; i < N_THRESHOLDS && n > 0; i++)
     if (strncmp (thresholds[i].name, assignment, n) == 0
         && thresholds[i].name[n] == '\0')
@@ -235,6 +235,7 @@ sli_thresholds_print (FILE *file)
       for (unsigned t = 0; t < rules[i].n_tests; t++)
         {
           const Test *test = &rules[i].tests[t];
+
           fprintf (file, "  %s %s %g (%s)", number_names[test->number],
                    sign_of (test), thresholds[test->threshold].value,
                    thresholds[test->threshold].name);
@@ -264,6 +265,7 @@ test_holds (const Test *test, const double *numbers)
 {
   double value = numbers[test->number];
   double threshold = thresholds[test->threshold].value;
+
   return test->how == LESS   ? value < threshold
          : test->how == MOST ? value <= threshold
                              : value >= threshold;
@@ -275,6 +277,7 @@ test_distance (const Test *test, const double *numbers)
 {
   double threshold = thresholds[test->threshold].value;
   double scale = fabs (threshold) < 0.01 ? 0.01 : fabs (threshold);
+
   return fabs (numbers[test->number] - threshold) / scale;
 }
 
@@ -297,7 +300,8 @@ static bool
 wastes_too_much (const Rule *rule, const double *numbers, uint64_t peak)
 {
   bool arena = rule->class == CLASS_LINEAR || rule->class == CLASS_LINEAR_FAIR;
-  double allowed = most (WASTE_BYTES_MAX, WASTE_SHARE_MAX * (double)peak);
+  double allowed = most (WASTE_BYTES_MAX, WASTE_SHARE_MAX * (double) peak);
+
   return arena && numbers[NUMBER_WASTE] > allowed;
 }
 
@@ -314,6 +318,7 @@ static void
 holds_explain (const Rule *rule, Verdict *verdict)
 {
   const Test *nearest = &rule->tests[0];
+
   /* the absence of X is no near miss */
   for (unsigned i = 1; i < rule->n_tests; i++)
     if (test_distance (&rule->tests[i], verdict->numbers)
@@ -330,23 +335,26 @@ static void
 missed_explain (size_t n_rules, Verdict *verdict)
 {
   double best = INFINITY;
+
   /* no site comes nearer to "rare" or "huge" */
   for (size_t i = 2; i < n_rules; i++)
     {
       const Rule *rule = &rules[i];
       const Test *worst = NULL;
+      double distance;
+      char text[96];
+
       for (unsigned t = 0; t < rule->n_tests; t++)
         if (!test_holds (&rule->tests[t], verdict->numbers)
             && (worst == NULL
                 || test_distance (&rule->tests[t], verdict->numbers)
                        > test_distance (worst, verdict->numbers)))
           worst = &rule->tests[t];
-      double distance
+      distance
           = worst == NULL ? INFINITY : test_distance (worst, verdict->numbers);
       if (distance >= best)
         continue;
       best = distance;
-      char text[96];
       test_print (text, sizeof text, worst, verdict->numbers);
       snprintf (verdict->missed, sizeof verdict->missed, "%s: needs %s",
                 sli_class_name (rule->class), text);
@@ -368,6 +376,7 @@ rule_find (uint64_t peak, Verdict *verdict, bool *is_lowered)
   for (size_t at = 0; at < N_RULES; at++)
     {
       const Rule *rule = &rules[at];
+
       if (!rule_holds (rule, verdict->numbers))
         continue;
       if (*is_lowered || !wastes_too_much (rule, verdict->numbers, peak))
@@ -390,9 +399,11 @@ sli_classify (const SiteStats *stats, double share, uint64_t peak,
               Verdict *verdict)
 {
   bool is_lowered;
+  size_t at;
+
   memset (verdict, 0, sizeof *verdict);
   sli_numbers_read (stats, share, verdict);
-  size_t at = rule_find (peak, verdict, &is_lowered);
+  at = rule_find (peak, verdict, &is_lowered);
   if (at < N_RULES)
     holds_explain (&rules[at], verdict);
   else

@@ -13,6 +13,7 @@ sli_profile_frames (const Profile *profile, uint32_t node,
 {
   uint32_t n = 0;
   uint32_t at = profile->sites->start[node];
+
   for (; at >= TRACE_N_FIXED_NODES && n < PROFILE_FRAMES_MAX;
        at = profile->reader->parents[at])
     frames[n++] = at;
@@ -36,10 +37,12 @@ node_is_of (const CallNode *node, const Symbol *symbol, CallTreeKind kind)
 static CallNode *
 node_child (CallNode *parent, const Symbol *symbol, CallTreeKind kind)
 {
+  CallNode *child;
+
   for (CallNode *at = parent->children; at != NULL; at = at->next)
     if (node_is_of (at, symbol, kind))
       return at;
-  CallNode *child = sli_tool_zero (sizeof *child);
+  child = sli_tool_zero (sizeof *child);
   child->symbol = symbol;
   child->next = parent->children;
   parent->children = child;
@@ -52,16 +55,21 @@ sli_call_tree_make (const Profile *profile, const uint64_t *values,
 {
   CallNode root = { 0 };
   uint32_t frames[PROFILE_FRAMES_MAX];
+
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     {
+      uint32_t n;
+      CallNode *at;
+
       if (values[node] == 0)
         continue;
-      uint32_t n = sli_profile_frames (profile, node, frames);
-      CallNode *at = &root;
+      n = sli_profile_frames (profile, node, frames);
+      at = &root;
       root.value += values[node];
       for (uint32_t i = 0; i < n && i < depth_max; i++)
         {
           uint32_t frame = frames[kind == TREE_OF_CALLERS ? i : n - 1 - i];
+
           at = node_child (at, sli_profile_symbol (profile, frame), kind);
           at->value += values[node];
         }

@@ -1,9 +1,9 @@
 /* profile-json.c - writes a profile as JSON, for patterns, callers and the
  * report
  *
- * Tools.  `format` changes when the meaning of a key does.  A sampled trace has
- * a format of its own: its sites have no classes, so commands that need classes
- * refuse the file.
+ * Tools.  `format` changes when the meaning of a key does.  A sampled trace
+ * has a format of its own: its sites have no classes, so commands that need
+ * classes refuse the file.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,10 +22,12 @@ frames_write (JsonOut *out, const Profile *profile, uint32_t site)
 {
   uint64_t pcs[SITE_DEPTH_MAX];
   uint32_t n = sli_sites_frames (profile->sites, site, pcs);
+
   sli_json_begin (out, "frames", '[');
   for (uint32_t i = 0; i < n; i++)
     {
       const Symbol *symbol = sli_symbols_find (profile->symbols, pcs[i]);
+
       sli_json_begin (out, NULL, '{');
       sli_json_text (out, "function", symbol->function);
       sli_json_text (out, "module", symbol->module);
@@ -51,19 +53,20 @@ sli_profile_site_name (const Profile *profile, uint32_t site)
   const char *names[3] = { "", "", "" };
   uint32_t n = sli_sites_frames (profile->sites, site, pcs);
   uint32_t n_names = n < 3 ? n : 3;
+  const char *through;
+  char *first, *name;
+
   for (uint32_t i = 0; i < n_names; i++)
     names[i] = sli_symbols_find (profile->symbols, pcs[i < 2 ? i : n - 1])
                    ->function;
-  const char *through = sli_sites_through (profile->sites, site);
-  char *first = through == NULL
-                    ? sli_tool_text ("%s", names[0])
-                    : sli_tool_text ("%s (%s)", names[0], through);
-  char *name
-      = n_names < 3
-            ? sli_tool_text ("%s%s%s", first, n_names > 1 ? " < " : "",
-                             n_names > 1 ? names[1] : "")
-            : sli_tool_text ("%s < %s%s%s", first, names[1],
-                             n > 3 ? " <..< " : " < ", names[2]);
+  through = sli_sites_through (profile->sites, site);
+  first = through == NULL ? sli_tool_text ("%s", names[0])
+                          : sli_tool_text ("%s (%s)", names[0], through);
+  name = n_names < 3
+             ? sli_tool_text ("%s%s%s", first, n_names > 1 ? " < " : "",
+                              n_names > 1 ? names[1] : "")
+             : sli_tool_text ("%s < %s%s%s", first, names[1],
+                              n > 3 ? " <..< " : " < ", names[2]);
   free (first);
   return name;
 }
@@ -74,7 +77,7 @@ numbers_write (JsonOut *out, const Verdict *verdict)
   sli_json_begin (out, "numbers", '{');
   for (int i = 0; i < N_NUMBERS; i++)
     if (isfinite (verdict->numbers[i]))
-      sli_json_real (out, sli_number_name ((SiteNumber)i),
+      sli_json_real (out, sli_number_name ((SiteNumber) i),
                      verdict->numbers[i]);
   sli_json_end (out, '}');
 }
@@ -83,6 +86,7 @@ static void
 log2_write (JsonOut *out, const char *key, const uint64_t counts[N_LOG2])
 {
   int n = N_LOG2;
+
   while (n > 0 && counts[n - 1] == 0)
     n--;
   sli_json_begin (out, key, '[');
@@ -97,6 +101,7 @@ moments_write (JsonOut *out, const char *mean_key, const char *sd_key,
 {
   double mean = n > 0 ? sum / n : 0;
   double variance = n > 0 ? sum2 / n - mean * mean : 0;
+
   sli_json_real (out, mean_key, mean);
   sli_json_real (out, sd_key, variance > 0 ? sqrt (variance) : 0);
 }
@@ -128,9 +133,12 @@ sizes_scale (const Profile *profile, const SiteStats *stats,
              const SizeCount *sizes, size_t n)
 {
   double sum = 0;
+
   for (size_t i = 0; i < n; i++)
-    sum += (double)sizes[i].count * sli_profile_weight (profile, sizes[i].size);
-  return profile->sample_bytes > 0 && sum > 0 ? (double)stats->allocs / sum : 1;
+    sum += (double) sizes[i].count
+           * sli_profile_weight (profile, sizes[i].size);
+  return profile->sample_bytes > 0 && sum > 0 ? (double) stats->allocs / sum
+                                              : 1;
 }
 
 static void
@@ -139,14 +147,17 @@ sizes_write (JsonOut *out, const Profile *profile, const SiteStats *stats)
   size_t n;
   SizeCount *sorted = sli_sizes_sorted (stats, &n);
   double scale = sizes_scale (profile, stats, sorted, n);
+
   sli_json_begin (out, "sizes", '[');
   for (size_t i = 0; i < n && i < N_SIZES_MAX; i++)
     {
+      double weight;
+
       sli_json_begin (out, NULL, '[');
       sli_json_uint (out, NULL, sorted[i].size);
-      double weight = scale * sli_profile_weight (profile, sorted[i].size);
+      weight = scale * sli_profile_weight (profile, sorted[i].size);
       sli_json_uint (out, NULL,
-                     rounded_count ((double)sorted[i].count * weight));
+                     rounded_count ((double) sorted[i].count * weight));
       sli_json_end (out, ']');
     }
   sli_json_end (out, ']');
@@ -158,10 +169,11 @@ static void
 callers_write (JsonOut *out, const char *key, Caller *callers)
 {
   uint64_t allocs = 0, rest = 0;
+  size_t n = 0;
+
   for (Caller *at = callers; at->function != NULL; at++)
     allocs += at->allocs;
   sli_json_begin (out, key, '[');
-  size_t n = 0;
   for (Caller *at = callers; at->function != NULL; at++, n++)
     {
       if (n >= N_CALLERS_MAX)
@@ -195,15 +207,18 @@ static void
 picture_write (JsonOut *out, const Picture *picture)
 {
   char row[PICTURE_COLUMNS + 1];
+
   sli_json_begin (out, "picture", '{');
   sli_json_begin (out, "frees", '[');
   for (int y = 0; y < PICTURE_ROWS; y++)
     {
       int end = 0;
+
       for (int x = 0; x < PICTURE_COLUMNS; x++)
         {
           unsigned count = picture->cells[y][x];
-          row[x] = count == 0 ? ' ' : (char)('0' + log2_of (count));
+
+          row[x] = count == 0 ? ' ' : (char) ('0' + log2_of (count));
           if (count > 0)
             end = x + 1;
         }
@@ -228,10 +243,12 @@ static void
 owner_write (JsonOut *out, const Profile *profile, const SiteResult *result)
 {
   const Verdict *verdict = &result->verdict;
+
   if (verdict->class == CLASS_OWNER)
     {
-      char *name = sli_profile_site_name (
-          profile, result->owner_sites[verdict->owner]);
+      char *name = sli_profile_site_name (profile,
+                                          result->owner_sites[verdict->owner]);
+
       sli_json_text (out, "owner", name);
       free (name);
     }
@@ -254,17 +271,19 @@ library_write (JsonOut *out, const Profile *profile, uint32_t site)
 {
   uint64_t pcs[SITE_DEPTH_MAX];
   const char *through = sli_sites_through (profile->sites, site);
+  const Symbol *symbol;
+  char *text;
+
   if (sli_sites_temporary (profile->sites, site))
     sli_json_bool (out, "temporary", true);
   if (through == NULL)
     return;
   sli_sites_frames (profile->sites, site, pcs);
-  const Symbol *symbol = sli_symbols_find (profile->symbols, pcs[0]);
-  char *text
-      = symbol->file == NULL
-            ? sli_tool_text ("%s called from %s", through, symbol->function)
-            : sli_tool_text ("%s called from %s at %s:%u", through,
-                             symbol->function, symbol->file, symbol->line);
+  symbol = sli_symbols_find (profile->symbols, pcs[0]);
+  text = symbol->file == NULL
+             ? sli_tool_text ("%s called from %s", through, symbol->function)
+             : sli_tool_text ("%s called from %s at %s:%u", through,
+                              symbol->function, symbol->file, symbol->line);
   sli_json_text (out, "through", text);
   free (text);
 }
@@ -272,11 +291,12 @@ library_write (JsonOut *out, const Profile *profile, uint32_t site)
 static void
 names_write (JsonOut *out, const Profile *profile, uint32_t site)
 {
-  char key[24];
+  char key[24], *name;
+
   snprintf (key, sizeof key, "%016llx",
-            (unsigned long long)sli_sites_key (profile->sites, site));
+            (unsigned long long) sli_sites_key (profile->sites, site));
   sli_json_text (out, "key", key);
-  char *name = sli_profile_site_name (profile, site);
+  name = sli_profile_site_name (profile, site);
   sli_json_text (out, "name", name);
   free (name);
   library_write (out, profile, site);
@@ -312,6 +332,7 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   const SiteResult *result = &profile->results[index];
   const SiteStats *stats = result->stats;
   bool is_exact = profile->sample_bytes == 0;
+
   sli_json_begin (out, NULL, '{');
   names_write (out, profile, result->site);
   if (is_exact)
@@ -333,7 +354,8 @@ site_write (JsonOut *out, const Profile *profile, uint32_t index,
   if (stats->n_costs > 0)
     {
       double nsec_per_tick = profile->cost_nsec_per_tick;
-      sli_json_real (out, "alloc_nsec", (double)stats->cost * nsec_per_tick);
+
+      sli_json_real (out, "alloc_nsec", (double) stats->cost * nsec_per_tick);
       sli_json_real (out, "free_nsec",
                      (double) stats->free_cost * nsec_per_tick);
       sli_json_uint (out, "interrupted", stats->n_cost_outliers);
@@ -351,10 +373,12 @@ static void
 series_write (JsonOut *out, const Profile *profile)
 {
   static const char *const axes[N_AXES] = { "time", "events", "bytes" };
+
   sli_json_begin (out, "series", '{');
   for (int axis = 0; axis < N_AXES; axis++)
     {
       const Series *series = &profile->series[axis];
+
       sli_json_begin (out, axes[axis], '{');
       sli_json_begin (out, "total", '[');
       for (uint32_t i = 0; i < series->n; i++)
@@ -379,10 +403,13 @@ static void
 bands_write (JsonOut *out, const Profile *profile)
 {
   bool *taken = sli_tool_zero (profile->n_results + 1);
+
   sli_json_begin (out, "bands", '[');
   for (int band = 0; band < N_SERIES - 1; band++)
     {
       uint32_t best = SITE_NONE;
+      char *name;
+
       for (uint32_t i = 0; i < profile->n_results; i++)
         if (!taken[i]
             && (best == SITE_NONE
@@ -392,8 +419,7 @@ bands_write (JsonOut *out, const Profile *profile)
       if (best == SITE_NONE)
         break;
       taken[best] = true;
-      char *name
-          = sli_profile_site_name (profile, profile->results[best].site);
+      name = sli_profile_site_name (profile, profile->results[best].site);
       sli_json_text (out, NULL, name);
       free (name);
     }
@@ -407,13 +433,15 @@ rss_write (JsonOut *out, const Profile *profile)
   const TraceReader *reader = profile->reader;
   size_t step = reader->n_rss / SERIES_COLUMNS + 1;
   double span
-      = (double)(profile->totals.last_ticks - profile->totals.first_ticks);
+      = (double) (profile->totals.last_ticks - profile->totals.first_ticks);
+
   sli_json_begin (out, "rss", '[');
   for (size_t i = 0; i < reader->n_rss; i += step)
     {
       double at
-          = ((double)reader->rss[i][0] - (double)profile->totals.first_ticks)
+          = ((double) reader->rss[i][0] - (double) profile->totals.first_ticks)
             / (span > 0 ? span : 1);
+
       if (at < 0 || at > 1)
         continue;
       sli_json_begin (out, NULL, '[');
@@ -430,6 +458,7 @@ histograms_write (JsonOut *out, const Profile *profile)
 {
   const Totals *totals = &profile->totals;
   bool is_exact = profile->sample_bytes == 0;
+
   log2_write (out, "size_log2", totals->size_n);
   log2_write (out, "size_bytes_log2", totals->size_bytes);
   log2_write (out, is_exact ? "life_log2" : "life_usec_log2", totals->life_n);
@@ -449,6 +478,7 @@ totals_write (JsonOut *out, const Profile *profile)
 {
   const Totals *totals = &profile->totals;
   const TraceReader *reader = profile->reader;
+
   sli_json_begin (out, "totals", '{');
   sli_json_uint (out, "events", totals->n_events);
   if (profile->sample_bytes > 0)
@@ -468,7 +498,7 @@ totals_write (JsonOut *out, const Profile *profile)
       out, "seconds",
       sli_profile_seconds (profile, totals->last_ticks - totals->first_ticks));
   sli_json_real (out, "byte_seconds",
-                 totals->live_integral / (double)reader->head.ticks_per_sec);
+                 totals->live_integral / (double) reader->head.ticks_per_sec);
   sli_json_uint (out, "unknown_frees", totals->n_unknown_frees);
   sli_json_uint (out, "lost_frees", totals->n_lost_frees);
   sli_json_uint (out, "dropped_nested", reader->summary.n_dropped_nested);
@@ -491,12 +521,13 @@ static void
 classes_write (JsonOut *out, const Profile *profile)
 {
   uint64_t by_class[N_CLASSES] = { 0 };
+
   for (uint32_t i = 0; i < profile->n_results; i++)
     by_class[profile->results[i].verdict.class]
         += profile->results[i].stats->allocs;
   sli_json_begin (out, "classes", '{');
   for (int i = 0; i < N_CLASSES; i++)
-    sli_json_uint (out, sli_class_name ((SiteClass)i), by_class[i]);
+    sli_json_uint (out, sli_class_name ((SiteClass) i), by_class[i]);
   sli_json_end (out, '}');
 }
 
@@ -504,9 +535,10 @@ void
 sli_profile_write (const Profile *profile, FILE *file, const char *passes)
 {
   JsonOut out = { .file = file };
+
   sli_json_begin (&out, NULL, '{');
-  sli_json_text (&out, "format", profile->sample_bytes > 0 ? FORMAT_SAMPLED
-                                                           : FORMAT_PATTERNS);
+  sli_json_text (&out, "format",
+                 profile->sample_bytes > 0 ? FORMAT_SAMPLED : FORMAT_PATTERNS);
   sli_json_text (&out, "command", profile->reader->command);
   sli_origin_write (&out, profile);
   sli_json_bool (&out, "timed",

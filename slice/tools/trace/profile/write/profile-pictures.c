@@ -29,10 +29,12 @@ typedef struct
 static unsigned
 scaled (uint64_t value, uint64_t most, unsigned n)
 {
+  uint64_t at;
+
   if (most == 0)
     return 0;
-  uint64_t at = (uint64_t)((double)value / (double)most * n);
-  return at >= n ? n - 1 : (unsigned)at;
+  at = (uint64_t) ((double) value / (double) most * n);
+  return at >= n ? n - 1 : (unsigned) at;
 }
 
 static void
@@ -53,27 +55,30 @@ static void
 series_step (Detail *detail, const Analysis *analysis)
 {
   double positions[N_AXES];
-  double ticks = (double)(detail->last_ticks - detail->first_ticks);
+  double ticks = (double) (detail->last_ticks - detail->first_ticks);
+
   positions[AXIS_TIME]
       = ticks <= 0
             ? 0
-            : (double)(analysis->now_ticks - detail->first_ticks) / ticks;
+            : (double) (analysis->now_ticks - detail->first_ticks) / ticks;
   positions[AXIS_EVENTS]
-      = (double)analysis->now / (double)(detail->n_events + 1);
+      = (double) analysis->now / (double) (detail->n_events + 1);
   positions[AXIS_BYTES]
-      = (double)detail->bytes_now / (double)(detail->bytes + 1);
+      = (double) detail->bytes_now / (double) (detail->bytes + 1);
   for (int axis = 0; axis < N_AXES; axis++)
     {
       Series *series = &detail->profile->series[axis];
-      int column = (int)(positions[axis] * SERIES_COLUMNS);
+      int column = (int) (positions[axis] * SERIES_COLUMNS);
+
       if (column < 0)
         column = 0;
       if (column >= SERIES_COLUMNS)
         column = SERIES_COLUMNS - 1;
       /* a column starts with the bytes that were live before this event */
-      while ((int)detail->column[axis] < column)
+      while ((int) detail->column[axis] < column)
         {
           uint32_t at = ++detail->column[axis];
+
           series->total[at] = detail->total_before;
           memcpy (series->live[at], detail->live_before,
                   sizeof series->live[at]);
@@ -100,10 +105,12 @@ result_of (const Detail *detail, const LiveObject *object)
 static uint64_t
 bytes_of (const Detail *detail, uint64_t size)
 {
+  double weight;
+
   if (detail->profile->sample_bytes == 0)
     return size;
-  double weight = sli_profile_weight (detail->profile, size);
-  return rounded_count ((double)size * weight);
+  weight = sli_profile_weight (detail->profile, size);
+  return rounded_count ((double) size * weight);
 }
 
 static void
@@ -113,16 +120,19 @@ detail_allocated (void *user, const Analysis *analysis, LiveObject *object,
   Detail *detail = user;
   uint32_t result = result_of (detail, object);
   uint64_t bytes = bytes_of (detail, object->size);
-  (void)site;
+  Picture *picture;
+  uint64_t rounded;
+
+  (void) site;
   detail->bytes_now += bytes;
   detail->live_now += bytes;
   if (result == SITE_NONE)
     return;
   detail->site_live[detail->series_of[result]] += bytes;
-  Picture *picture = detail->profile->results[result].picture;
+  picture = detail->profile->results[result].picture;
   if (picture == NULL)
     return;
-  uint64_t rounded = rounded_size (object->size);
+  rounded = rounded_size (object->size);
   picture->live_n++;
   picture->live += rounded;
   picture->offset += rounded;
@@ -138,6 +148,7 @@ cell_mark (Detail *detail, Picture *picture, uint64_t allocated,
   uint8_t *cell
       = &picture->cells[scaled (freed, detail->n_events, PICTURE_ROWS)]
                        [scaled (allocated, detail->n_events, PICTURE_COLUMNS)];
+
   if (*cell < 255)
     ++*cell;
 }
@@ -145,11 +156,13 @@ cell_mark (Detail *detail, Picture *picture, uint64_t allocated,
 static FreePair *
 free_pair (Profile *profile, uint32_t result, uint32_t node)
 {
-  const uint64_t key = (uint64_t)result << 32 | node;
+  const uint64_t key = (uint64_t) result << 32 | node;
+  uint32_t *number;
+
   if (profile->n_free_pairs == FREE_PAIRS_MOST
       && table_get (&profile->free_pair_of, key) == 0)
     return NULL;
-  uint32_t *number = sli_table_add (&profile->free_pair_of, key);
+  number = sli_table_add (&profile->free_pair_of, key);
   if (*number == 0)
     {
       *number = ++profile->n_free_pairs;
@@ -166,20 +179,23 @@ detail_freed (void *user, const Analysis *analysis, const LiveObject *object,
   Detail *detail = user;
   uint32_t result = result_of (detail, object);
   uint64_t bytes = bytes_of (detail, object->size);
-  (void)site;
-  (void)op;
+  Picture *picture;
+  FreePair *pair;
+
+  (void) site;
+  (void) op;
   detail->live_now -= bytes;
   if (result == SITE_NONE)
     return;
   detail->site_live[detail->series_of[result]] -= bytes;
-  Picture *picture = detail->profile->results[result].picture;
+  picture = detail->profile->results[result].picture;
   if (picture == NULL)
     return;
-  FreePair *pair = free_pair (detail->profile, result, detail->free_node);
+  pair = free_pair (detail->profile, result, detail->free_node);
   if (pair != NULL)
     {
       pair->n += sli_profile_weight (detail->profile, object->size);
-      pair->bytes += (double)bytes;
+      pair->bytes += (double) bytes;
     }
   picture->live_n--;
   picture->live -= rounded_size (object->size);
@@ -206,7 +222,8 @@ live_note (void *user, const LiveObject *object)
 {
   LiveNote *note = user;
   double weight = sli_profile_weight (note->profile, object->size);
-  note->values[object->node] += weight * (double)object->size;
+
+  note->values[object->node] += weight * (double) object->size;
   note->values[note->n_nodes + object->node] += weight;
 }
 
@@ -216,9 +233,10 @@ live_read (const Profile *profile, const Analysis *analysis, uint64_t *values)
 {
   uint32_t n = profile->reader->n_nodes;
   LiveNote note
-      = { profile, sli_tool_zero (2 * (size_t)n * sizeof (double)), n };
+      = { profile, sli_tool_zero (2 * (size_t) n * sizeof (double)), n };
+
   sli_analysis_each_live (analysis, live_note, &note);
-  for (size_t i = 0; i < 2 * (size_t)n; i++)
+  for (size_t i = 0; i < 2 * (size_t) n; i++)
     values[i] = rounded_count (note.values[i]);
   free (note.values);
 }
@@ -246,18 +264,20 @@ series_choose (Detail *detail, const Profile *profile)
 {
   const SiteResult *results = profile->results;
   uint32_t n = profile->n_results;
+
   detail->series_of = sli_tool_alloc (n + 1);
   memset (detail->series_of, N_SERIES - 1, n);
   for (int band = 0; band < N_SERIES - 1; band++)
     {
       uint32_t best = SITE_NONE;
+
       for (uint32_t i = 0; i < n; i++)
         if (detail->series_of[i] == N_SERIES - 1
             && (best == SITE_NONE
                 || results[i].stats->peak > results[best].stats->peak))
           best = i;
       if (best != SITE_NONE)
-        detail->series_of[best] = (uint8_t)band;
+        detail->series_of[best] = (uint8_t) band;
     }
 }
 
@@ -268,30 +288,34 @@ sli_detail_read (Profile *profile, const ProfileOptions *options)
 {
   const Totals *totals = &profile->totals;
   Analysis *analysis = sli_analysis_new (0, NULL, NULL);
+  Detail detail;
+  const TraceReader *reader;
+  Reading reading;
+  const TraceEvent *event;
+
   analysis->sites = profile->final_map;
-  Detail detail = { .profile = profile,
-                    .n_events = totals->n_events,
-                    .bytes = totals->bytes,
-                    .first_ticks = totals->first_ticks,
-                    .last_ticks = totals->last_ticks,
-                    .peak_event = totals->peak_event };
-  const TraceReader *reader = profile->reader;
+  detail = (Detail){ .profile = profile,
+                     .n_events = totals->n_events,
+                     .bytes = totals->bytes,
+                     .first_ticks = totals->first_ticks,
+                     .last_ticks = totals->last_ticks,
+                     .peak_event = totals->peak_event };
+  reader = profile->reader;
   series_choose (&detail, profile);
   profile->peak_live
-      = sli_tool_zero (2 * (size_t)reader->n_nodes * sizeof (uint64_t));
+      = sli_tool_zero (2 * (size_t) reader->n_nodes * sizeof (uint64_t));
   profile->chosen_time = options->chosen_time;
   if (options->chosen_time >= 0)
     {
       profile->chosen_live
-          = sli_tool_zero (2 * (size_t)reader->n_nodes * sizeof (uint64_t));
-      detail.chosen_ticks = reader->head.start_ticks
-                            + (uint64_t)(options->chosen_time
-                                         * (double)reader->head.ticks_per_sec);
+          = sli_tool_zero (2 * (size_t) reader->n_nodes * sizeof (uint64_t));
+      detail.chosen_ticks
+          = reader->head.start_ticks
+            + (uint64_t) (options->chosen_time
+                          * (double) reader->head.ticks_per_sec);
     }
   profile->free_pairs = sli_tool_zero (FREE_PAIRS_MOST * sizeof (FreePair));
   analysis->observer = (Observer){ detail_allocated, detail_freed, &detail };
-  Reading reading;
-  const TraceEvent *event;
   sli_reading_begin (&reading, profile, options, analysis, "pictures");
   while ((event = sli_reading_next (&reading)) != NULL)
     detail_event (&detail, analysis, event);
