@@ -49,6 +49,7 @@ number_refuse (struct argp_state *state, const ToolOption *option,
   const char *kind
       = option->kind == OPTION_COUNT ? "a whole number" : "a number";
   char range[64];
+
   if (option->kind == OPTION_SIZE)
     {
       kind = "a size in bytes";
@@ -75,13 +76,14 @@ number_read (struct argp_state *state, const ToolOption *option,
              const char *text)
 {
   char *end = NULL;
-  bool good = isdigit ((unsigned char)text[0])
+  bool good = isdigit ((unsigned char) text[0])
               || (text[0] == '.' && option->kind == OPTION_REAL);
+  double value;
+
   errno = 0;
-  double value = !good ? 0
-                 : option->kind == OPTION_COUNT
-                     ? (double)strtoull (text, &end, 10)
-                     : strtod (text, &end);
+  value = !good                          ? 0
+          : option->kind == OPTION_COUNT ? (double) strtoull (text, &end, 10)
+                                         : strtod (text, &end);
   if (!good || *end != '\0' || errno != 0 || value < option->low
       || value > option->high)
     number_refuse (state, option, text);
@@ -97,20 +99,22 @@ size_read (struct argp_state *state, const ToolOption *option,
   {
     const char *name;
     double bytes;
-  } units[] = { { "", 1 },         { "B", 1 },         { "K", 1 << 10 },
-                { "k", 1 << 10 },  { "KiB", 1 << 10 }, { "M", 1 << 20 },
-                { "MiB", 1 << 20 }, { "G", 1 << 30 },  { "GiB", 1 << 30 } };
+  } units[] = { { "", 1 },          { "B", 1 },         { "K", 1 << 10 },
+                { "k", 1 << 10 },   { "KiB", 1 << 10 }, { "M", 1 << 20 },
+                { "MiB", 1 << 20 }, { "G", 1 << 30 },   { "GiB", 1 << 30 } };
   char *end = NULL;
+  double value;
+
   errno = 0;
-  double value
-      = isdigit ((unsigned char)text[0]) ? (double)strtoull (text, &end, 10)
-                                         : -1;
+  value = isdigit ((unsigned char) text[0])
+              ? (double) strtoull (text, &end, 10)
+              : -1;
   for (size_t i = 0; end != NULL && i < sizeof units / sizeof *units; i++)
     if (strcmp (end, units[i].name) == 0)
       {
         value *= units[i].bytes;
         if (errno == 0 && value >= option->low && value <= option->high)
-          return (uint32_t)value;
+          return (uint32_t) value;
       }
   number_refuse (state, option, text);
 }
@@ -121,24 +125,25 @@ option_take (struct argp_state *state, const ToolOption *option, char *text)
   switch (option->kind)
     {
     case OPTION_FLAG:
-      *(bool *)option->into = true;
+      *(bool *) option->into = true;
       break;
     case OPTION_TEXT:
     case OPTION_INPUT:
     case OPTION_OUTPUT:
-      *(const char **)option->into = text;
+      *(const char **) option->into = text;
       break;
     case OPTION_TEXTS:
       sli_text_list_add (option->into, text);
       break;
     case OPTION_COUNT:
-      *(uint32_t *)option->into = (uint32_t)number_read (state, option, text);
+      *(uint32_t *) option->into
+          = (uint32_t) number_read (state, option, text);
       break;
     case OPTION_SIZE:
-      *(uint32_t *)option->into = size_read (state, option, text);
+      *(uint32_t *) option->into = size_read (state, option, text);
       break;
     case OPTION_REAL:
-      *(double *)option->into = number_read (state, option, text);
+      *(double *) option->into = number_read (state, option, text);
       break;
     case OPTION_END:
       break;
@@ -149,20 +154,23 @@ static int
 key_of (const Parsing *parsing, size_t i)
 {
   char letter = parsing->options[i].letter;
-  return letter != 0 ? letter : (int)(LONG_KEYS + i);
+
+  return letter != 0 ? letter : (int) (LONG_KEYS + i);
 }
 
 static bool
 words_fit (const CommandLine *line, int n)
 {
-  return line->runs ? n >= 1
-                    : (unsigned)n >= line->least && (unsigned)n <= line->most;
+  return line->runs
+             ? n >= 1
+             : (unsigned) n >= line->least && (unsigned) n <= line->most;
 }
 
 static error_t
 parse (int key, char *text, struct argp_state *state)
 {
   Parsing *parsing = state->input;
+
   if (key == ARGP_KEY_ARGS)
     {
       parsing->words = state->argv + state->next;
@@ -173,6 +181,7 @@ parse (int key, char *text, struct argp_state *state)
     if (key == key_of (parsing, i))
       {
         const ToolOption *option = &parsing->options[i];
+
         option_take (state, option, text);
         if (i >= parsing->n_own)
           sli_text_list_add (&parsing->line->trace->given,
@@ -193,6 +202,7 @@ options_add (Parsing *parsing, const ToolOption *options)
   for (; options != NULL && options->kind != OPTION_END; options++)
     {
       size_t i = parsing->n_options++;
+
       parsing->options[i] = *options;
       parsing->shown[parsing->n_shown++]
           = (struct argp_option){ .name = options->name,
@@ -208,6 +218,7 @@ static bool
 is_same_file (const char *path, const struct stat *file)
 {
   struct stat status;
+
   return stat (path, &status) == 0 && status.st_dev == file->st_dev
          && status.st_ino == file->st_ino;
 }
@@ -217,14 +228,16 @@ is_same_file (const char *path, const struct stat *file)
 static void
 output_differs (const ToolOption *output, const char *input)
 {
-  const char *path = *(const char *const *)output->into;
+  const char *path = *(const char *const *) output->into;
   struct stat file;
+  char *part;
+
   if (path == NULL || input == NULL || stat (input, &file) != 0
       || !S_ISREG (file.st_mode))
     return;
-  char *part = sli_file_part_name (path);
+  part = sli_file_part_name (path);
   if (is_same_file (path, &file) || is_same_file (part, &file))
-    sli_tool_exit ((int)argp_err_exit_status,
+    sli_tool_exit ((int) argp_err_exit_status,
                    "%s is read or run, and would be overwritten: choose "
                    "another output",
                    input);
@@ -234,12 +247,14 @@ output_differs (const ToolOption *output, const char *input)
 static void
 outputs_differ (const ToolOption *output, const ToolOption *other)
 {
-  const char *path = *(const char *const *)output->into;
+  const char *path = *(const char *const *) output->into;
+  const char *other_path;
+
   if (other->kind != OPTION_OUTPUT || path == NULL)
     return;
-  const char *other_path = *(const char *const *)other->into;
+  other_path = *(const char *const *) other->into;
   if (other_path != NULL && strcmp (path, other_path) == 0)
-    sli_tool_exit ((int)argp_err_exit_status, "%s is the output twice", path);
+    sli_tool_exit ((int) argp_err_exit_status, "%s is the output twice", path);
 }
 
 static void
@@ -248,9 +263,11 @@ outputs_check (const Parsing *parsing)
   char *program = parsing->line->runs && parsing->n_words > 0
                       ? sli_program_find (parsing->words[0])
                       : NULL;
+
   for (size_t i = 0; i < parsing->n_options; i++)
     {
       const ToolOption *output = &parsing->options[i];
+
       if (output->kind != OPTION_OUTPUT)
         continue;
       for (size_t k = 0; k < i; k++)
@@ -261,7 +278,7 @@ outputs_check (const Parsing *parsing)
       for (size_t k = 0; k < parsing->n_options; k++)
         if (parsing->options[k].kind == OPTION_INPUT)
           output_differs (output,
-                          *(const char *const *)parsing->options[k].into);
+                          *(const char *const *) parsing->options[k].into);
     }
   free (program);
 }
@@ -272,6 +289,8 @@ void
 sli_command_line (const CommandLine *line, int *argc, char ***argv)
 {
   Parsing parsing = { .line = line };
+  struct argp argp;
+
   options_add (&parsing, line->options);
   parsing.n_own = parsing.n_options;
   if (line->trace != NULL)
@@ -281,10 +300,10 @@ sli_command_line (const CommandLine *line, int *argc, char ***argv)
                                   .group = 1 };
       options_add (&parsing, line->trace->table);
     }
-  struct argp argp = { .options = parsing.shown,
-                       .parser = parse,
-                       .args_doc = line->words,
-                       .doc = line->help };
+  argp = (struct argp){ .options = parsing.shown,
+                        .parser = parse,
+                        .args_doc = line->words,
+                        .doc = line->help };
   /* a program's own status may be 2 */
   argp_err_exit_status = line->runs ? TOOL_USAGE_RUN : TOOL_USAGE;
   argp_parse (&argp, *argc, *argv, line->runs ? ARGP_IN_ORDER : 0, NULL,
@@ -302,6 +321,7 @@ void
 sli_trace_options_init (TraceOptions *options, uint32_t n_hot)
 {
   ProfileOptions *profile = &options->profile;
+
   *options
       = (TraceOptions){ .profile = { .n_hot = n_hot,
                                      .to_time = INFINITY,
@@ -333,9 +353,8 @@ sli_trace_options_init (TraceOptions *options, uint32_t n_hot)
                               "SECONDS", "Leave out later events", 0,
                               INFINITY },
                             { OPTION_REAL, "at", 0, &profile->chosen_time,
-                              "SECONDS",
-                              "Draw a flame graph of this moment", 0,
-                              INFINITY },
+                              "SECONDS", "Draw a flame graph of this moment",
+                              0, INFINITY },
                         } };
 }
 
@@ -347,20 +366,21 @@ thresholds_set (const TextList *list)
       const char *value = strchr (list->items[i], '=');
       char *end = NULL;
       double number = value == NULL ? 0 : strtod (value + 1, &end);
+
       if (value == NULL || end == value + 1 || *end != '\0'
           || !isfinite (number))
         sli_tool_exit (argp_err_exit_status, "--set: '%s' is not NAME=NUMBER",
                        list->items[i]);
       if (!sli_threshold_set (list->items[i]))
         sli_tool_exit (argp_err_exit_status, "--set: no threshold %.*s",
-                      (int)(value - list->items[i]), list->items[i]);
+                       (int) (value - list->items[i]), list->items[i]);
     }
 }
 
 static int
 text_compare (const void *a, const void *b)
 {
-  return strcmp (*(const char *const *)a, *(const char *const *)b);
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
 /* The options that decide the sites, sorted. */
@@ -368,6 +388,7 @@ static const char *const *
 given_sorted (const TextList *given)
 {
   TextList list = { 0 };
+
   for (size_t i = 0; i < given->n; i++)
     if (strncmp (given->items[i], "--hot=", 6) != 0
         && strncmp (given->items[i], "--at=", 5) != 0)
@@ -381,6 +402,7 @@ static void
 trace_options_settle (TraceOptions *options)
 {
   ProfileOptions *profile = &options->profile;
+
   profile->wrappers = options->wrappers.items;
   profile->own = options->own.items;
   profile->fixed_depth = options->depth;

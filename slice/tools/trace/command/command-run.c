@@ -48,6 +48,7 @@ static bool
 is_newer (const char *path, const char *than)
 {
   struct stat own, other;
+
   if (stat (path, &own) != 0)
     return false;
   if (stat (than, &other) != 0)
@@ -62,11 +63,12 @@ static char **
 with_passed (const Stages *stages, char *const *arguments)
 {
   TextList list = { 0 };
+
   for (; *arguments != NULL; arguments++)
     sli_text_list_add (&list, *arguments);
   for (size_t i = 0; i < stages->passed.n; i++)
     sli_text_list_add (&list, stages->passed.items[i]);
-  return (char **)list.items;
+  return (char **) list.items;
 }
 
 /* Runs a stage, which gets the signals that would end this process.  After one
@@ -74,9 +76,11 @@ with_passed (const Stages *stages, char *const *arguments)
 static int
 stage_execute (const char *what, char *const *arguments)
 {
+  int code, number;
+
   sli_signals_watch ();
-  int code = sli_stage_execute (what, arguments);
-  int number = sli_signals_came ();
+  code = sli_stage_execute (what, arguments);
+  number = sli_signals_came ();
   if (number != 0)
     sli_tool_say ("%s: interrupted by signal %d", what, number);
   sli_signals_end ();
@@ -103,9 +107,11 @@ record_execute (const Stages *stages, int file, const char *what,
                                         file == FILE_TIME_TRACE, program);
   char *mark = mark_name (stages->file[file]);
   FILE *marked = sli_file_begin (mark);
+  int code;
+
   if (!sli_file_end (marked, mark))
     exit (TOOL_FAILED);
-  int code = stage_execute (what, record);
+  code = stage_execute (what, record);
   unlink (mark);
   free (mark);
   free (record);
@@ -117,10 +123,12 @@ stage_file (Stages *stages, int file, int source, const char *what,
             char *const *arguments)
 {
   const char *made = stages->file[file], *from = stages->file[source];
+  int code;
+
   if (!stages->again && is_newer (made, from))
     return;
   stages->again = true; /* the later stages run again */
-  int code = stage_execute (what, arguments);
+  code = stage_execute (what, arguments);
   /* The file was made from the undamaged part. */
   if (code == TOOL_BAD_INPUT && is_newer (made, from))
     sli_tool_bad_input ();
@@ -135,22 +143,27 @@ is_remembered (const Stages *stages, const char *name,
                const char *const *words, bool change)
 {
   char *text = sli_tool_text ("%s", "");
+  char *path, *known;
+  bool same, first;
+
   for (; words != NULL && *words != NULL; words++)
     {
       char *longer = sli_tool_text ("%s%s\n", text, *words);
+
       free (text);
       text = longer;
     }
-  char *path = sli_tool_text ("%s/%s", stages->directory, name);
-  char *known = sli_file_read (path, NULL);
-  bool same = strcmp (known == NULL ? "" : known, text) == 0;
+  path = sli_tool_text ("%s/%s", stages->directory, name);
+  known = sli_file_read (path, NULL);
+  same = strcmp (known == NULL ? "" : known, text) == 0;
   if (known == NULL || (!same && change))
     {
       FILE *file = sli_file_begin (path);
+
       fputs (text, file);
       sli_file_end (file, path);
     }
-  bool first = known == NULL;
+  first = known == NULL;
   free (known);
   free (text);
   free (path);
@@ -164,17 +177,19 @@ program_same (const Stages *stages, const char *name)
 {
   struct stat status = { 0 };
   char *path = sli_program_find (name);
+  char *text;
+  bool same;
+
   if (stat (path, &status) != 0)
     {
       free (path);
       return true;
     }
-  char *text = sli_tool_text ("%s %lld %lld.%09ld", path,
-                              (long long)status.st_size,
-                              (long long)status.st_mtim.tv_sec,
-                              (long)status.st_mtim.tv_nsec);
+  text = sli_tool_text ("%s %lld %lld.%09ld", path, (long long) status.st_size,
+                        (long long) status.st_mtim.tv_sec,
+                        (long) status.st_mtim.tv_nsec);
   const char *const words[] = { text, NULL };
-  bool same = is_remembered (stages, "program", words, true);
+  same = is_remembered (stages, "program", words, true);
   free (text);
   free (path);
   return same;
@@ -185,6 +200,7 @@ static void
 recording_check (const char *trace)
 {
   char *mark = mark_name (trace);
+
   if (access (mark, F_OK) == 0)
     {
       unlink (trace);
@@ -199,6 +215,7 @@ cut_say (const char *trace)
 {
   char error[512];
   TraceReader *reader = sli_trace_open (trace, error);
+
   if (reader == NULL)
     return;
   if (!reader->has_summary || (reader->summary.flags & TRACE_SUMMARY_CUT) != 0)
@@ -214,6 +231,8 @@ cut_say (const char *trace)
 static void
 command_check (Stages *stages, char **program)
 {
+  bool rebuilt;
+
   if (!is_remembered (stages, "command", (const char *const *) program, false))
     sli_tool_exit (TOOL_USAGE_RUN,
                    "%s holds another program's stages: choose another "
@@ -221,7 +240,7 @@ command_check (Stages *stages, char **program)
                    stages->directory);
   recording_check (stages->file[FILE_TRACE]);
   recording_check (stages->file[FILE_TIME_TRACE]);
-  bool rebuilt = !program_same (stages, program[0]);
+  rebuilt = !program_same (stages, program[0]);
   if (!is_remembered (stages, "options", stages->passed.items, true)
       || rebuilt)
     for (int i = 0; i < N_FILES; i++)
@@ -234,9 +253,11 @@ static void
 memory_remove (const Stages *stages)
 {
   static const char *const names[] = { "command", "program", "options" };
+
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     {
       char *path = sli_tool_text ("%s/%s", stages->directory, names[i]);
+
       unlink (path);
       free (path);
     }
@@ -244,13 +265,14 @@ memory_remove (const Stages *stages)
 }
 
 #define STAGE(name, ...)                                                      \
- ((char *const[]){ (char *)"slice-trace", (char *)name, __VA_ARGS__, NULL })
-#define OPTION_WITH(option, value) (char *)option, value
+ ((char *const[]){ (char *) "slice-trace", (char *) name, __VA_ARGS__, NULL })
+#define OPTION_WITH(option, value) (char *) option, value
 
 static void
 patterns_make (Stages *stages, int file, int source, const char *what)
 {
   char **files = stages->file;
+
   stage_file (stages, file, source, what,
               with_passed (stages, STAGE ("patterns", files[source],
                                           OPTION_WITH ("-o", files[file]))));
@@ -262,6 +284,7 @@ static void
 times_make (Stages *stages, char **program)
 {
   char **files = stages->file;
+
   if (!is_newer (files[FILE_TIME_TRACE], files[FILE_TRACE]))
     record_execute (stages, FILE_TIME_TRACE, "time: the program again",
                     program);
@@ -272,12 +295,13 @@ static void
 advice_make (Stages *stages)
 {
   char **files = stages->file;
+
   stage_file (
       stages, FILE_REPLAY, FILE_TIMES, "replay",
       with_passed (stages, STAGE ("replay", files[FILE_TRACE],
                                   OPTION_WITH ("--times", files[FILE_TIMES]),
                                   OPTION_WITH ("-o", files[FILE_REPLAY]),
-                                  OPTION_WITH ("--repeats", (char *)"5"))));
+                                  OPTION_WITH ("--repeats", (char *) "5"))));
   stage_file (stages, FILE_ADVICE, FILE_REPLAY, "advise",
               STAGE ("advise", files[FILE_PATTERNS],
                      OPTION_WITH ("--times", files[FILE_TIMES]),
@@ -289,8 +313,9 @@ static void
 reports_make (Stages *stages)
 {
   char **files = stages->file;
+
   stage_file (stages, FILE_TEXT, FILE_ADVICE, "report, as text",
-              STAGE ("report", (char *)"--text", files[FILE_PATTERNS],
+              STAGE ("report", (char *) "--text", files[FILE_PATTERNS],
                      OPTION_WITH ("--replay", files[FILE_REPLAY]),
                      OPTION_WITH ("--advice", files[FILE_ADVICE]),
                      OPTION_WITH ("-o", files[FILE_TEXT])));
@@ -319,6 +344,7 @@ static void
 stages_after_record (Stages *stages, char **program, bool quick)
 {
   char **files = stages->file;
+
   patterns_make (stages, FILE_PATTERNS, FILE_TRACE, "patterns");
   if (quick)
     {
@@ -346,22 +372,26 @@ sli_command_run (int argc, char **argv)
           { 0 } };
   const CommandLine line
       = { .words = "PROGRAM [ARGUMENT...]",
-          .help = "Runs all stages, from record to report.  Stages whose files "
-                  "are up to date are skipped.",
+          .help
+          = "Runs all stages, from record to report.  Stages whose files "
+            "are up to date are skipped.",
           .options = options,
           .trace = &trace,
           .runs = true };
+  bool is_new;
+  int code = TOOL_OK;
+  const char *recorded;
+
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   stages.passed = trace.given;
-  bool is_new = mkdir (stages.directory, 0777) == 0;
+  is_new = mkdir (stages.directory, 0777) == 0;
   if (!is_new && errno != EEXIST)
     sli_tool_exit (TOOL_FAILED, "%s: %s", stages.directory, strerror (errno));
   for (int i = 0; i < N_FILES; i++)
     stages.file[i] = sli_tool_text ("%s/%s", stages.directory, file_names[i]);
   command_check (&stages, argv);
-  int code = TOOL_OK;
-  const char *recorded = stages.file[FILE_TRACE];
+  recorded = stages.file[FILE_TRACE];
   if (access (recorded, F_OK) != 0)
     {
       stages.again = true;

@@ -17,13 +17,15 @@ char *
 sli_program_find (const char *name)
 {
   const char *at = getenv ("PATH");
+
   if (strchr (name, '/') != NULL || at == NULL)
     return sli_tool_text ("%s", name);
   for (;; at++)
     {
       size_t n = strcspn (at, ":");
-      char *path = sli_tool_text ("%.*s/%s", n == 0 ? 1 : (int)n,
+      char *path = sli_tool_text ("%.*s/%s", n == 0 ? 1 : (int) n,
                                   n == 0 ? "." : at, name);
+
       if (access (path, X_OK) == 0)
         return path;
       free (path);
@@ -37,8 +39,10 @@ int
 sli_stage_execute (const char *what, char *const *arguments)
 {
   int status;
+  pid_t pid;
+
   fprintf (stderr, "slice-trace: %s\n", what);
-  pid_t pid = fork ();
+  pid = fork ();
   if (pid < 0)
     sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
   if (pid == 0)
@@ -57,21 +61,23 @@ char **
 sli_record_arguments (const char *trace, bool timed, char **program)
 {
   size_t n = 0;
+  char **arguments;
+  size_t at = 0;
+
   while (program[n] != NULL)
     n++;
-  char **arguments = sli_tool_zero ((n + 12) * sizeof (char *));
-  size_t at = 0;
-  arguments[at++] = (char *)"slice-trace";
-  arguments[at++] = (char *)"record";
-  arguments[at++] = (char *)"-o";
-  arguments[at++] = (char *)(uintptr_t)trace;
-  arguments[at++] = (char *)"--silent";
+  arguments = sli_tool_zero ((n + 12) * sizeof (char *));
+  arguments[at++] = (char *) "slice-trace";
+  arguments[at++] = (char *) "record";
+  arguments[at++] = (char *) "-o";
+  arguments[at++] = (char *) (uintptr_t) trace;
+  arguments[at++] = (char *) "--silent";
   if (timed)
     {
-      arguments[at++] = (char *)"--timed";
-      arguments[at++] = (char *)"--plain";
+      arguments[at++] = (char *) "--timed";
+      arguments[at++] = (char *) "--plain";
     }
-  arguments[at++] = (char *)"--";
+  arguments[at++] = (char *) "--";
   memcpy (&arguments[at], program, n * sizeof (char *));
   return arguments;
 }

@@ -43,6 +43,7 @@ ratio_print (const char *what, void (*print) (const double *, size_t),
              const double *before, const double *after, size_t n)
 {
   Resampled resampled = sli_resample (before, after, n);
+
   printf ("%-8s ", what);
   print (before, n);
   fputs ("  ->  ", stdout);
@@ -62,8 +63,9 @@ medians_print (double cpu[2][N_RUNS_MAX], double rss[2][N_RUNS_MAX],
   double before = sli_trial_median (cpu[0], n);
   double saved = sli_trial_difference (cpu[0], cpu[1], n).value;
   double kib = sli_trial_difference (rss[0], rss[1], n).value;
-  printf ("time     %.1f %% of %.4g s saved (%.4g s)\n",
-          100 * saved / before, before, saved);
+
+  printf ("time     %.1f %% of %.4g s saved (%.4g s)\n", 100 * saved / before,
+          before, saved);
   printf ("memory   %.0f KiB of %.0f KiB saved\n", kib,
           sli_trial_median (rss[0], n));
 }
@@ -72,12 +74,15 @@ static int
 commands_compare (char **commands, size_t n, bool medians)
 {
   double cpu[2][N_RUNS_MAX] = { { 0 } }, rss[2][N_RUNS_MAX];
+  bool differs;
+
   for (size_t i = 0; i < n; i++)
     for (int side = 0; side < 2; side++)
       {
         /* in turn, and the first of a pair changes */
-        int which = (int)(i & 1) ^ side;
+        int which = (int) (i & 1) ^ side;
         Measured measured = sli_measure (commands[which], NULL, NULL);
+
         cpu[which][i] = measured.cpu_sec;
         rss[which][i] = measured.rss_kib;
       }
@@ -86,7 +91,7 @@ commands_compare (char **commands, size_t n, bool medians)
       medians_print (cpu, rss, (unsigned) n);
       return TOOL_OK;
     }
-  bool differs = ratio_print ("cpu", seconds_print, cpu[0], cpu[1], n);
+  differs = ratio_print ("cpu", seconds_print, cpu[0], cpu[1], n);
   differs |= ratio_print ("memory", kib_print, rss[0], rss[1], n);
   return differs ? TOOL_DIFFERS : TOOL_OK;
 }
@@ -113,11 +118,12 @@ variant_measure (Variant *variant, const char *ops_path, size_t round,
                       .options = variant->options,
                       .preload = variant->preload };
   ReplayResult result = sli_replay_measure (&task);
+
   if (!result.good)
     sli_tool_exit (TOOL_FAILED, "the replay on %s did not succeed",
-                  variant->name);
+                   variant->name);
   variant->nsec[round] = result.nsec;
-  variant->peak[round] = (double)result.rss_peak;
+  variant->peak[round] = (double) result.rss_peak;
   *n_ops = result.n_ops;
   if (round == 0)
     memcpy (variant->curve, result.curve, sizeof variant->curve);
@@ -129,9 +135,11 @@ curve_print (const Variant *variant, uint64_t most)
 {
   static const char shades[] = " .:-=+*%#@";
   char line[CURVE_COLUMNS + 1];
+
   for (int i = 0; i < CURVE_COLUMNS; i++)
     {
       uint64_t high = variant->curve[i * N_CURVE / CURVE_COLUMNS];
+
       for (int k = i * N_CURVE / CURVE_COLUMNS;
            k < (i + 1) * N_CURVE / CURVE_COLUMNS; k++)
         high = variant->curve[k] > high ? variant->curve[k] : high;
@@ -147,12 +155,14 @@ variant_print (const Variant *variant, const Variant *first, size_t n,
 {
   double mean = sli_mean (variant->nsec, n) / n_ops;
   double deviation = sli_deviation (variant->nsec, n) / n_ops;
+
   printf ("%-15s %6.1f +-%-5.2g", variant->name, mean, deviation);
   if (variant == first)
     printf ("%22s", "");
   else
     {
       Resampled time = sli_resample (first->nsec, variant->nsec, n);
+
       printf ("%5.2f (%.2f to %.2f)%s", time.ratio, time.low, time.high,
               time.significant ? " *" : "  ");
     }
@@ -163,6 +173,7 @@ variant_print (const Variant *variant, const Variant *first, size_t n,
   else
     {
       Resampled peak = sli_resample (first->peak, variant->peak, n);
+
       printf ("%5.2f%s", peak.ratio, peak.significant ? " *" : "  ");
     }
   curve_print (variant, most);
@@ -175,6 +186,7 @@ trace_replay (const char *path, const ProfileOptions *options,
   Profile *profile = sli_profile_some (path, options);
   ReplayFile ops = sli_replay_write (profile, options);
   uint64_t n_ops = 0, most = 0;
+
   for (size_t round = 0; round < n; round++)
     for (size_t i = 0; i < n_variants; i++)
       variant_measure (&variants[(i + round) % n_variants], ops.path, round,
@@ -188,10 +200,10 @@ trace_replay (const char *path, const ProfileOptions *options,
         most = variants[i].curve[k] > most ? variants[i].curve[k] : most;
     }
   printf ("%.99s\n  %llu operations, %llu KiB alive at the peak\n",
-          profile->reader->command, (unsigned long long)n_ops,
-          (unsigned long long)(profile->totals.peak / 1024));
+          profile->reader->command, (unsigned long long) n_ops,
+          (unsigned long long) (profile->totals.peak / 1024));
   for (size_t i = 0; i + 1 < n_variants; i++)
-    variant_print (&variants[i], &variants[0], n, (double)n_ops, most);
+    variant_print (&variants[i], &variants[0], n, (double) n_ops, most);
   sli_replay_file_close (&ops);
   sli_profile_free (profile);
 }
@@ -209,16 +221,19 @@ traces_compare (int argc, char **argv, const ProfileOptions *options,
       .backend = BACKEND_SLICE,
       .options = "page-source=mmap" },
   };
+  size_t n_variants;
+  Variant *variants;
+
   sli_stage_inputs_check (argc, argv);
   for (size_t i = 0; i < preloads->n; i++)
     sli_replay_preload_check (preloads->items[i]);
-  size_t n_variants = sizeof first / sizeof *first;
-  Variant *variants
-      = sli_tool_zero ((n_variants + preloads->n + 1) * sizeof *variants);
+  n_variants = sizeof first / sizeof *first;
+  variants = sli_tool_zero ((n_variants + preloads->n + 1) * sizeof *variants);
   memcpy (variants, first, sizeof first);
   for (size_t i = 0; i < preloads->n; i++)
     {
       const char *path = preloads->items[i], *name = strrchr (path, '/');
+
       variants[n_variants++]
           = (Variant){ .name = name == NULL ? path : name + 1,
                        .backend = BACKEND_MALLOC,
@@ -252,26 +267,29 @@ sli_command_compare (int argc, char **argv)
           OPTION (TEXTS, "preload", 0, &preloads, "LIBRARY",
                   "Another malloc for --replay; may be repeated"),
           { 0 } };
-  const CommandLine line = { .words = "COMMAND COMMAND",
-                             .help = "Finds out whether two commands, each in "
-                                     "quotes, differ in time and memory.  With "
-                                     "--replay it compares allocators instead, "
-                                     "on traces.",
-                             .options = options,
-                             .trace = &trace,
-                             .least = 1,
-                             .most = INT_MAX };
+  const CommandLine line
+      = { .words = "COMMAND COMMAND",
+          .help = "Finds out whether two commands, each in "
+                  "quotes, differ in time and memory.  With "
+                  "--replay it compares allocators instead, "
+                  "on traces.",
+          .options = options,
+          .trace = &trace,
+          .least = 1,
+          .most = INT_MAX };
+
   sli_trace_options_init (&trace, 1);
   sli_command_line (&line, &argc, &argv);
   if (replay && medians)
-    sli_tool_exit (TOOL_USAGE, "--medians is of two commands, not of --replay");
+    sli_tool_exit (TOOL_USAGE,
+                   "--medians is of two commands, not of --replay");
   if (!replay && (preloads.n > 0 || trace.given.n > 0))
     sli_tool_exit (TOOL_USAGE, "%s is of --replay, not of two commands",
-                  preloads.n > 0 ? "--preload" : trace.given.items[0]);
+                   preloads.n > 0 ? "--preload" : trace.given.items[0]);
   if (replay)
     return traces_compare (argc, argv, &trace.profile, &preloads, n);
   if (argc != 2)
     sli_tool_exit (TOOL_USAGE, "two commands are wanted, each in quotes, or "
-                              "--replay and traces");
+                               "--replay and traces");
   return commands_compare (argv, n, medians);
 }

@@ -28,7 +28,8 @@
 int
 sli_double_compare (const void *a, const void *b)
 {
-  double left = *(const double *)a, right = *(const double *)b;
+  double left = *(const double *) a, right = *(const double *) b;
+
   return left < right ? -1 : left > right;
 }
 
@@ -45,6 +46,7 @@ measure (const ReplayOptions *options, BackendId backend, bool advised,
                       .pollute_lines = pollute_lines,
                       .litter = options->litter,
                       .preload = preload };
+
   return sli_replay_measure (&task);
 }
 
@@ -59,7 +61,7 @@ result_write (JsonOut *out, const char *name, const ReplayResult *result,
     {
       sli_json_real (out, "nsec", net (result, none));
       sli_json_real (out, "nsec_per_op",
-                     net (result, none) / (double)result->n_ops);
+                     net (result, none) / (double) result->n_ops);
       sli_json_real (out, "spread",
                      result->nsec > 0 ? result->nsec_median / result->nsec - 1
                                       : 0);
@@ -76,22 +78,24 @@ static void
 whole_write (JsonOut *out, const ReplayOptions *options,
              const ReplayResult *none)
 {
+  ReplayResult advised;
+
   sli_json_begin (out, "whole", '[');
   for (int id = BACKEND_MALLOC; id < N_BACKENDS; id++)
     {
-      ReplayResult result
-          = measure (options, (BackendId)id, false, 0, NULL);
-      result_write (out, sli_backend_name ((BackendId)id), &result, none);
+      ReplayResult result = measure (options, (BackendId) id, false, 0, NULL);
+
+      result_write (out, sli_backend_name ((BackendId) id), &result, none);
     }
   for (size_t i = 0; i < options->preloads.n; i++)
     {
       const char *preload = options->preloads.items[i];
       ReplayResult result
           = measure (options, BACKEND_MALLOC, false, 0, preload);
+
       result_write (out, preload, &result, none);
     }
-  ReplayResult advised
-      = measure (options, BACKEND_MALLOC, true, 0, NULL);
+  advised = measure (options, BACKEND_MALLOC, true, 0, NULL);
   result_write (out, "advised", &advised, none);
   sli_json_end (out, ']');
 }
@@ -104,15 +108,16 @@ pollution_find (const ReplayOptions *options, double wanted_nsec)
 {
   unsigned best = 0;
   double best_gap = 1e300;
+
   for (unsigned lines = 0; lines <= 64; lines = lines == 0 ? 1 : lines * 2)
     {
-      ReplayResult none
-          = measure (options, BACKEND_NONE, false, lines, NULL);
+      ReplayResult none = measure (options, BACKEND_NONE, false, lines, NULL);
       ReplayResult result
           = measure (options, BACKEND_MALLOC, false, lines, NULL);
-      double nsec = net (&result, &none) / (double)result.n_ops;
+      double nsec = net (&result, &none) / (double) result.n_ops;
       double gap
           = nsec > wanted_nsec ? nsec - wanted_nsec : wanted_nsec - nsec;
+
       if (gap < best_gap)
         {
           best_gap = gap;
@@ -131,9 +136,11 @@ program_nsec_per_op (const char *path)
   double nsec = 0, n = 0;
   JsonValue *times = sli_stage_load (path, "slice-trace patterns 1");
   const JsonValue *sites = sli_json_get (times, "sites");
+
   for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
     {
       const JsonValue *site = &sites->items[i];
+
       nsec += sli_json_number (site, "alloc_nsec")
               + sli_json_number (site, "free_nsec");
       n += sli_json_number (site, "calls") + sli_json_number (site, "frees");
@@ -151,7 +158,8 @@ classes_drop (const ReplayOptions *options, const Profile *profile,
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       uint32_t class = CLASS_GENERAL;
-      off_t at = (off_t)(sizeof (ReplayHead) + i * sizeof (ReplaySite));
+      off_t at = (off_t) (sizeof (ReplayHead) + i * sizeof (ReplaySite));
+
       if (!keep[i]
           && pwrite (options->ops.fd, &class, sizeof class, at)
                  != sizeof class)
@@ -170,6 +178,7 @@ together_measure (const ReplayOptions *options, unsigned n_repeats,
                       .frees = frees,
                       .n_repeats = n_repeats,
                       .litter = options->litter };
+
   return sli_replay_measure (&task).nsec;
 }
 
@@ -182,6 +191,8 @@ together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
   const unsigned n = N_TOGETHER_ROUNDS;
   const unsigned times = n_ops > LONG_TRACE_OPS ? 1 : N_TOGETHER_REPEATS;
   double nsec[2][2][N_TOGETHER_ROUNDS]; /* by reading and advice */
+  double saved, walk;
+
   for (unsigned round = 0; round < n; round++)
     for (int reading = 0; reading < 2; reading++)
       for (int advised = 0; advised < 2; advised++)
@@ -192,8 +203,8 @@ together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
   /* other programs make a run slower, never faster: compare the best of one
    * with the third of the other */
   const double *plain = nsec[0][0], *advised = nsec[0][1];
-  double saved = plain[0] - advised[0];
-  double walk = nsec[1][0][0] - nsec[1][1][0] - saved;
+  saved = plain[0] - advised[0];
+  walk = nsec[1][0][0] - nsec[1][1][0] - saved;
   sli_json_begin (out, "together", '{');
   sli_json_real (out, "saved_nsec_low", plain[0] - advised[2]);
   sli_json_real (out, "saved_nsec_high", plain[2] - advised[0]);
@@ -208,14 +219,17 @@ sites_write (JsonOut *out, const ReplayOptions *options,
   unsigned n_blocks = 0;
   bool *keep = sli_tool_zero (profile->n_results + 1);
   Progress progress;
+
   sli_progress_begin (&progress, "replay", profile->n_hot);
   sli_json_begin (out, "sites", '[');
   for (uint32_t rank = 0; rank < profile->n_hot; rank++)
     {
       uint32_t index = profile->ranked[rank];
       SiteReplay site = { 0 };
+      double before;
+
       sli_replay_site (options, profile, index, &site);
-      double before = net (&site.malloc, &site.none);
+      before = net (&site.malloc, &site.none);
       keep[index]
           = profile->results[index].verdict.class == CLASS_POOL
                 ? site.win
@@ -236,14 +250,20 @@ static int
 replay_all (ReplayOptions *options, const char *trace)
 {
   const char *path = options->output;
+  double program;
+  Profile *profile;
+  FILE *file;
+  JsonOut out;
+  ReplayResult none;
+  bool good;
+
   sli_file_check (path);
-  double program = program_nsec_per_op (options->times);
-  Profile *profile = sli_profile_some (trace, &options->trace.profile);
+  program = program_nsec_per_op (options->times);
+  profile = sli_profile_some (trace, &options->trace.profile);
   options->ops = sli_replay_write (profile, &options->trace.profile);
-  FILE *file = sli_file_begin (path);
-  JsonOut out = { .file = file };
-  ReplayResult none
-      = measure (options, BACKEND_NONE, false, 0, NULL);
+  file = sli_file_begin (path);
+  out = (JsonOut){ .file = file };
+  none = measure (options, BACKEND_NONE, false, 0, NULL);
   options->pollute_lines = program > 0 ? pollution_find (options, program) : 8;
   sli_json_begin (&out, NULL, '{');
   sli_json_text (&out, "format", "slice-trace replay 1");
@@ -253,7 +273,7 @@ replay_all (ReplayOptions *options, const char *trace)
   sli_json_uint (&out, "bytes", none.bytes);
   sli_json_uint (&out, "peak", none.peak_live);
   sli_json_real (&out, "empty_nsec_per_op",
-                 none.nsec / (double)(none.n_ops + (none.n_ops == 0)));
+                 none.nsec / (double) (none.n_ops + (none.n_ops == 0)));
   sli_json_real (&out, "program_nsec_per_op", program);
   sli_json_uint (&out, "pollute_lines", options->pollute_lines);
   sli_json_bool (&out, "litter", options->litter);
@@ -261,7 +281,7 @@ replay_all (ReplayOptions *options, const char *trace)
   together_write (&out, options, none.n_ops);
   whole_write (&out, options, &none);
   sli_json_end (&out, '}');
-  bool good = sli_file_end (file, path);
+  good = sli_file_end (file, path);
   sli_replay_file_close (&options->ops);
   sli_profile_free (profile);
   return good ? TOOL_OK : TOOL_FAILED;
@@ -288,6 +308,7 @@ sli_command_replay (int argc, char **argv)
                              .trace = &options.trace,
                              .least = 1,
                              .most = 1 };
+
   sli_trace_options_init (&options.trace, N_HOT_REPLAYED);
   sli_command_line (&line, &argc, &argv);
   for (size_t i = 0; i < options.preloads.n; i++)

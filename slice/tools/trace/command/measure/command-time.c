@@ -20,10 +20,11 @@ time_print (const JsonValue *document, FILE *file)
 {
   const JsonValue *sites = sli_json_items (document, "sites");
   double total = 0;
+  double plain;
+
   for (size_t i = 0; i < sites->n_items; i++)
     total += sli_stage_site_nsec (&sites->items[i]);
-  double plain = sli_json_number (sli_json_get (document, "totals"),
-                                  "plain_nsec");
+  plain = sli_json_number (sli_json_get (document, "totals"), "plain_nsec");
   fprintf (file, "%s in the allocator", sli_human_nsec (total));
   if (plain > 0)
     fprintf (file, ", of %s that the program takes unrecorded",
@@ -34,6 +35,7 @@ time_print (const JsonValue *document, FILE *file)
     {
       const JsonValue *site = &sites->items[i];
       double frees = sli_json_number (site, "frees");
+
       fprintf (file, "%7.2f%% %10s %6.1f ns %6.1f ns  %.50s\n",
                100 * sli_stage_site_nsec (site) / (total > 0 ? total : 1),
                sli_human_nsec (sli_stage_site_nsec (site)),
@@ -50,6 +52,7 @@ directory_make (void)
   const char *place = getenv ("TMPDIR");
   char *path
       = sli_tool_text ("%s/slice-time-XXXXXX", place == NULL ? "/tmp" : place);
+
   if (mkdtemp (path) == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
   return path;
@@ -59,6 +62,7 @@ static void
 directory_remove (const char *path)
 {
   DIR *directory = opendir (path);
+
   for (struct dirent *entry;
        directory != NULL && (entry = readdir (directory)) != NULL;)
     unlinkat (dirfd (directory), entry->d_name, 0);
@@ -77,10 +81,12 @@ time_record (char **program, int *code)
   char *directory = directory_make ();
   char *trace = sli_tool_text ("%s/trace", directory);
   char **record = sli_record_arguments (trace, true, program);
+  int fd;
+
   sli_signals_begin ();
   *code = sli_stage_execute ("record, timed", record);
   sli_signals_end ();
-  int fd = open (trace, O_RDONLY | O_CLOEXEC);
+  fd = open (trace, O_RDONLY | O_CLOEXEC);
   directory_remove (directory);
   free (record);
   free (trace);
@@ -95,24 +101,27 @@ sli_command_time (int argc, char **argv)
   TraceOptions trace;
   const char *path = "-";
   int code;
-  const ToolOption options[]
-      = { OPTION (OUTPUT, NULL, 'o', &path, "FILE",
-                  "Where to write the table"),
-          { 0 } };
+  const ToolOption options[] = { OPTION (OUTPUT, NULL, 'o', &path, "FILE",
+                                         "Where to write the table"),
+                                 { 0 } };
   const CommandLine line
       = { .words = "PROGRAM [ARGUMENT...]",
           .help = "Shows where a program spends its allocator time.",
           .options = options,
           .trace = &trace,
           .runs = true };
+  char *recorded;
+  JsonValue *document;
+  FILE *file;
+
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   sli_file_check (path);
-  char *recorded = time_record (argv, &code);
+  recorded = time_record (argv, &code);
   if (recorded == NULL)
     return code;
-  JsonValue *document = sli_stage_patterns (recorded, &trace.profile);
-  FILE *file = sli_file_begin (path);
+  document = sli_stage_patterns (recorded, &trace.profile);
+  file = sli_file_begin (path);
   time_print (document, file);
   if (!sli_file_end (file, path))
     code = TOOL_FAILED;

@@ -55,6 +55,7 @@ turn_measure (const ReplayOptions *options, uint32_t index, SiteClass class,
                       .n_repeats = options->n_repeats / rounds_of (options),
                       .pollute_lines = turn->cold ? options->pollute_lines : 0,
                       .litter = options->litter };
+
   return sli_replay_measure (&task);
 }
 
@@ -66,16 +67,19 @@ turns_measure (const ReplayOptions *options, uint32_t index, SiteReplay *site,
 {
   double saved[N_ROUNDS_MAX];
   unsigned n = rounds_of (options);
+
   for (unsigned round = 0; round < n; round++)
     {
       double nsec[N_SITE_TURNS];
+
       for (int i = 0; i < N_SITE_TURNS; i++)
         {
+          ReplayResult result;
+
           if ((turns[i].cold && round >= N_COLD_ROUNDS)
               || (turns[i].frees != FREES_CALLED && !is_freed_whole (class)))
             continue;
-          ReplayResult result
-              = turn_measure (options, index, class, &turns[i]);
+          result = turn_measure (options, index, class, &turns[i]);
           nsec[i] = result.nsec;
           if (round == 0
               || (result.good && result.nsec < turns[i].result->nsec))
@@ -94,10 +98,14 @@ sli_replay_site (const ReplayOptions *options, const Profile *profile,
                  uint32_t index, SiteReplay *site)
 {
   SiteClass class = profile->results[index].verdict.class;
+  ReplayResult visits, allocs;
+  double before, after;
+
   site->backend = sli_backend_of_class (class);
   if (site->backend == BACKEND_MALLOC)
     return;
-  ReplayResult visits = { 0 }, allocs = { 0 };
+  visits = (ReplayResult){ 0 };
+  allocs = (ReplayResult){ 0 };
   const SiteTurn turns[] = {
     { &site->none, BACKEND_NONE, false, FREES_CALLED },
     { &site->malloc, BACKEND_MALLOC, false, FREES_CALLED },
@@ -113,12 +121,12 @@ sli_replay_site (const ReplayOptions *options, const Profile *profile,
                    && site->malloc_cold.good && site->other_cold.good;
   if (is_freed_whole (class) && visits.good && allocs.good)
     site->visit_nsec = net (&visits, &allocs);
-  double before = net (&site->malloc, &site->none);
-  double after = net (&site->other, &site->none);
+  before = net (&site->malloc, &site->none);
+  after = net (&site->other, &site->none);
   site->win = site->measured
               && (after < POOL_WIN * before
-                  || (double)site->other.rss_peak
-                         < POOL_WIN * (double)site->malloc.rss_peak);
+                  || (double) site->other.rss_peak
+                         < POOL_WIN * (double) site->malloc.rss_peak);
 }
 
 static double
@@ -126,6 +134,7 @@ ratio_of (const ReplayResult *after, const ReplayResult *before,
           const ReplayResult *none)
 {
   double old = net (before, none);
+
   return old > 0 ? net (after, none) / old : 1;
 }
 
@@ -135,10 +144,11 @@ blocks_write (JsonOut *out, const ReplayOptions *options, uint32_t index,
 {
   size_t best = 0;
   double best_score = 1e300;
+
   sli_json_begin (out, "blocks", '[');
   for (size_t i = 0; i < N_BLOCK_SIZES; i++)
     {
-      size_t bytes = (size_t)1024 << i;
+      size_t bytes = (size_t) 1024 << i;
       ReplayTask task = { .ops_path = options->ops.path,
                           .backend = site->backend,
                           .only_site = index,
@@ -146,6 +156,8 @@ blocks_write (JsonOut *out, const ReplayOptions *options, uint32_t index,
                           .block_bytes = bytes,
                           .litter = options->litter };
       ReplayResult result = sli_replay_measure (&task);
+      double score;
+
       if (!result.good)
         continue;
       sli_json_begin (out, NULL, '{');
@@ -154,7 +166,7 @@ blocks_write (JsonOut *out, const ReplayOptions *options, uint32_t index,
       sli_json_uint (out, "rss_peak", result.rss_peak);
       sli_json_end (out, '}');
       /* a larger block must be worth it: 3 % */
-      double score = (net (&result, &site->none) + 1) * (1 + 0.03 * (double)i);
+      score = (net (&result, &site->none) + 1) * (1 + 0.03 * (double) i);
       if (score < best_score)
         {
           best_score = score;
@@ -171,12 +183,13 @@ sli_replay_site_write (JsonOut *out, const ReplayOptions *options,
                        const SiteReplay *site, bool with_blocks)
 {
   const SiteResult *result = &profile->results[index];
-  char key[24];
+  char key[24], *name;
+
   snprintf (key, sizeof key, "%016llx",
-            (unsigned long long)sli_sites_key (profile->sites, result->site));
+            (unsigned long long) sli_sites_key (profile->sites, result->site));
   sli_json_begin (out, NULL, '{');
   sli_json_text (out, "key", key);
-  char *name = sli_profile_site_name (profile, result->site);
+  name = sli_profile_site_name (profile, result->site);
   sli_json_text (out, "name", name);
   free (name);
   sli_json_text (out, "class", sli_class_name (result->verdict.class));

@@ -51,9 +51,11 @@ recorder_find (void)
 {
   static const char *const folders[] = { "", "/.libs", "/..", NULL };
   const char *asked = getenv ("SLICE_TRACE_RECORDER");
+  char *found;
+
   if (asked != NULL)
     return sli_tool_text ("%s", asked);
-  char *found = sli_path_beside (folders, RECORDER_NAME);
+  found = sli_path_beside (folders, RECORDER_NAME);
   return found != NULL
              ? found
              : sli_path_installed (SLICE_TRACE_LIBDIR, RECORDER_NAME);
@@ -67,13 +69,15 @@ child_run (char **argv, const char *spool, const char *recorder,
   char *ours = preload != NULL && preload[0] != '\0'
                    ? sli_tool_text ("%s:%s", recorder, preload)
                    : sli_tool_text ("%s", recorder);
+  int error;
+
   signal (SIGXFSZ, SIG_DFL);
   setenv ("LD_PRELOAD", ours, 1);
   setenv (SPOOL_ENV, spool, 1);
   setenv (SPOOL_ENV_OPTIONS, options->recorder_options, 1);
   /* no variable is needed for libunwind's validation of addresses */
   execvp (argv[0], argv);
-  int error = errno;
+  error = errno;
   fprintf (stderr, "slice-trace: %s: %s\n", argv[0], strerror (error));
   if (write (failed, "", 1) != 1)
     _exit (TOOL_FAILED);
@@ -83,20 +87,22 @@ child_run (char **argv, const char *spool, const char *recorder,
 static void
 pack_or_pause (Packer *packer, long *pause_msec, const RecordOptions *options)
 {
-  long most = options->sample_bytes > 0 ? PAUSE_MSEC_MAX_SAMPLED
-                                        : PAUSE_MSEC_MAX;
+  long most
+      = options->sample_bytes > 0 ? PAUSE_MSEC_MAX_SAMPLED : PAUSE_MSEC_MAX;
+  struct timespec pause;
+
   if (sli_pack_step (packer) > 0)
     *pause_msec = 1;
   else if (*pause_msec < most)
     *pause_msec *= 2;
-  struct timespec pause = { 0, *pause_msec * 1000000 };
+  pause = (struct timespec){ 0, *pause_msec * 1000000 };
   nanosleep (&pause, NULL);
 }
 
 static void
 child_note (int number)
 {
-  (void)number;
+  (void) number;
 }
 
 /* Makes the end of a child end a pause. */
@@ -104,6 +110,7 @@ static void
 children_wake (void)
 {
   const struct sigaction action = { .sa_handler = child_note };
+
   sigaction (SIGCHLD, &action, NULL);
 }
 
@@ -112,11 +119,13 @@ static int
 pack_until_end (Packer *packer, pid_t pid, const RecordOptions *options)
 {
   long pause_msec = 1;
+
   children_wake ();
   for (;;)
     {
       int status;
       pid_t ended = waitpid (pid, &status, WNOHANG);
+
       if (ended == pid)
         {
           sli_pack_ended (packer, status);
@@ -135,6 +144,7 @@ pack_until_all_end (Packer *packer, const RecordOptions *options)
 {
   long pause_msec = 1;
   pid_t ended;
+
   sli_signals_note ();
   while (!sli_signals_came ()
          && ((ended = waitpid (-1, NULL, WNOHANG)) >= 0 || errno == EINTR))
@@ -167,22 +177,23 @@ events_say (const PackTotals *totals, const RecordOptions *options)
   const char *where = access (output, F_OK) != 0 ? ".PID.N of its children"
                       : totals->n_traces > 1     ? " and its children's"
                                                  : "";
+
   sli_tool_say ("%llu events%s, %.2f bytes each, in %s%s",
-                (unsigned long long)totals->n_events,
+                (unsigned long long) totals->n_events,
                 options->sample_bytes > 0 ? " of sampled blocks" : "",
                 totals->n_events == 0
                     ? 0.0
-                    : (double)totals->n_bytes / (double)totals->n_events,
+                    : (double) totals->n_bytes / (double) totals->n_events,
                 output, where);
   if (totals->n_unwind_checked > 0)
     sli_tool_say ("%llu stacks were walked twice, %llu differ",
-                  (unsigned long long)totals->n_unwind_checked,
-                  (unsigned long long)totals->n_unwind_differs);
+                  (unsigned long long) totals->n_unwind_checked,
+                  (unsigned long long) totals->n_unwind_differs);
   if (totals->n_unwind_differs > 0)
     sli_tool_say ("the first at frame %llu: %#llx, and %#llx",
-                  (unsigned long long)totals->unwind_position,
-                  (unsigned long long)totals->unwind_pcs[0],
-                  (unsigned long long)totals->unwind_pcs[1]);
+                  (unsigned long long) totals->unwind_position,
+                  (unsigned long long) totals->unwind_pcs[0],
+                  (unsigned long long) totals->unwind_pcs[1]);
 }
 
 /* Says what the traces lack. */
@@ -192,13 +203,14 @@ gaps_say (const PackTotals *totals, const RecordOptions *options)
   if (totals->n_dropped_nested > 0)
     sli_tool_say ("%llu calls came while an event was being written (a "
                   "signal handler's): counted, not recorded",
-                  (unsigned long long)totals->n_dropped_nested);
+                  (unsigned long long) totals->n_dropped_nested);
   if (totals->n_dropped_full > 0)
     sli_tool_say ("%llu events were dropped for lack of space",
                   (unsigned long long) totals->n_dropped_full);
-  unrecorded_say (totals->n_unrecorded,
-                  "no space for the spool (SLICE_TRACE_SPOOL_DIR names another "
-                  "place)");
+  unrecorded_say (
+      totals->n_unrecorded,
+      "no space for the spool (SLICE_TRACE_SPOOL_DIR names another "
+      "place)");
   unrecorded_say (totals->n_refused, REFUSED);
   unrecorded_say (totals->n_unsampled, "no block of it was sampled");
   if (totals->cut)
@@ -213,8 +225,9 @@ gaps_say (const PackTotals *totals, const RecordOptions *options)
 static int
 exit_code (int status, const PackTotals *totals)
 {
-  int code = WIFSIGNALED (status) ? 128 + WTERMSIG (status)
-                                  : WEXITSTATUS (status);
+  int code
+      = WIFSIGNALED (status) ? 128 + WTERMSIG (status) : WEXITSTATUS (status);
+
   /* a program that did not start was reported already */
   if (totals->n_events > 0 || code == TOOL_NOT_FOUND || code == TOOL_NOT_RUN)
     return code;
@@ -225,8 +238,8 @@ exit_code (int status, const PackTotals *totals)
     sli_tool_say ("nothing was recorded: " REFUSED);
   else
     sli_tool_say ("nothing was recorded: the program is static, setuid, built "
-                "with AddressSanitizer, brings its own allocator, "
-                "allocates nothing, or goes on in a child (--wait)");
+                  "with AddressSanitizer, brings its own allocator, "
+                  "allocates nothing, or goes on in a child (--wait)");
   return code == 0 ? TOOL_NO_EVENTS : code;
 }
 
@@ -242,6 +255,7 @@ static void
 unwinder_check (bool compared)
 {
   void *libunwind = dlopen (LIBUNWIND_NAME, RTLD_LAZY | RTLD_LOCAL);
+
   if (libunwind != NULL)
     dlclose (libunwind);
   else
@@ -257,6 +271,7 @@ child_has_started (int failed)
 {
   char byte;
   ssize_t n;
+
   while ((n = read (failed, &byte, 1)) < 0 && errno == EINTR)
     ;
   close (failed);
@@ -268,11 +283,14 @@ child_has_started (int failed)
 static void
 output_check (const char *path)
 {
+  bool is_old;
+  FILE *file;
+
   if (strcmp (path, "-") == 0)
     sli_tool_exit (TOOL_USAGE_RUN, "-o -: standard output is the program's; a "
-                                  "trace goes to a file");
-  bool is_old = access (path, F_OK) == 0;
-  FILE *file = fopen (path, "abe");
+                                   "trace goes to a file");
+  is_old = access (path, F_OK) == 0;
+  file = fopen (path, "abe");
   if (file == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
   fclose (file);
@@ -286,13 +304,14 @@ static void
 limit_check (int resource, const char *option)
 {
   struct rlimit limit;
+
   if (getrlimit (resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
       && limit.rlim_cur < SPOOL_FILE_BYTES)
     sli_tool_exit (TOOL_FAILED,
-                  "ulimit %s is %llu KiB: the spool takes %llu KiB of "
-                  "addresses, few of them of memory; give no such limit",
-                  option, (unsigned long long)limit.rlim_cur / 1024,
-                  (unsigned long long)SPOOL_FILE_BYTES / 1024);
+                   "ulimit %s is %llu KiB: the spool takes %llu KiB of "
+                   "addresses, few of them of memory; give no such limit",
+                   option, (unsigned long long) limit.rlim_cur / 1024,
+                   (unsigned long long) SPOOL_FILE_BYTES / 1024);
 }
 
 /* Returns the process that is the program now; 0: it could not be run, and
@@ -304,9 +323,11 @@ child_start (char **argv, char *spool, const char *recorder,
   int failed[2];
   bool has_pipe = pipe2 (failed, O_CLOEXEC) == 0;
   pid_t pid = has_pipe ? fork () : -1;
+
   if (pid < 0)
     {
       int error = errno;
+
       sli_spool_remove (spool);
       if (error == EMFILE)
         sli_tool_exit (TOOL_FAILED,
@@ -332,20 +353,27 @@ static int
 record_run (char **argv, const RecordOptions *options)
 {
   char *recorder = recorder_find ();
+  struct stat input;
+  off_t offset;
+  char *spool;
+  int status;
+  pid_t pid;
+  Packer *packer;
+  bool good;
+  PackTotals totals;
+
   sli_path_preload_check (recorder);
   output_check (options->output);
   limit_check (RLIMIT_FSIZE, "-f");
   limit_check (RLIMIT_AS, "-v");
-  struct stat input;
-  off_t offset = fstat (STDIN_FILENO, &input) == 0 && S_ISREG (input.st_mode)
-                     ? lseek (STDIN_FILENO, 0, SEEK_CUR)
-                     : -1;
+  offset = fstat (STDIN_FILENO, &input) == 0 && S_ISREG (input.st_mode)
+               ? lseek (STDIN_FILENO, 0, SEEK_CUR)
+               : -1;
   sli_signals_begin (); /* no spool is left behind */
-  char *spool = sli_spool_make ();
+  spool = sli_spool_make ();
   if (options->waits)
     children_adopt ();
-  int status;
-  pid_t pid = child_start (argv, spool, recorder, options, &status);
+  pid = child_start (argv, spool, recorder, options, &status);
   if (pid == 0)
     {
       sli_spool_remove (spool);
@@ -354,16 +382,15 @@ record_run (char **argv, const RecordOptions *options)
       return exit_code (status, &(PackTotals){ 0 });
     }
   output_remove (options->output);
-  Packer *packer = sli_pack_new (spool, options->output, pid);
+  packer = sli_pack_new (spool, options->output, pid);
   sli_pack_command (packer, argv);
   status = pack_until_end (packer, pid, options);
   if (options->waits)
     pack_until_all_end (packer, options);
   if (options->plain && WIFEXITED (status))
     sli_pack_plain (packer, sli_plain_run (argv, status, offset));
-  bool good = sli_pack_finish (packer);
+  good = sli_pack_finish (packer);
   sli_spool_remove (spool);
-  PackTotals totals;
   sli_pack_totals (packer, &totals);
   sli_pack_free (packer);
   free (spool);
@@ -418,8 +445,7 @@ sli_command_record (int argc, char **argv)
       "Record only some blocks: one in SIZE allocated bytes, such as 512K", 1,
       SAMPLE_BYTES_MAX },
     { OPTION_COUNT, "seed", 0, &seed, "N",
-      "The seed of --sample; by default each run has another", 1,
-      UINT32_MAX },
+      "The seed of --sample; by default each run has another", 1, UINT32_MAX },
     OPTION (FLAG, "timed", 0, &timed, NULL, "Measure each real call"),
     OPTION (FLAG, "plain", 0, &record.plain, NULL,
             "Run the program once more, unrecorded, to measure its CPU time"),
@@ -440,16 +466,15 @@ sli_command_record (int argc, char **argv)
           .help = "Runs a program and records its allocations and frees.",
           .options = options,
           .runs = true };
+
   sli_command_line (&line, &argc, &argv);
   options_check (&record, timed, seed);
   if (depth > 0 || free_depth > 0)
     unwinder_check (check);
-  record.recorder_options
-      = sli_tool_text ("depth=%u,free=%u,sample=%u,seed=%u%s%s%s",
-                       (unsigned)depth, (unsigned)free_depth,
-                       (unsigned)record.sample_bytes, (unsigned)seed,
-                       timed ? ",timed" : "",
-                       record.follow ? ",follow" : "",
-                       check ? ",check-unwind" : "");
+  record.recorder_options = sli_tool_text (
+      "depth=%u,free=%u,sample=%u,seed=%u%s%s%s", (unsigned) depth,
+      (unsigned) free_depth, (unsigned) record.sample_bytes, (unsigned) seed,
+      timed ? ",timed" : "", record.follow ? ",follow" : "",
+      check ? ",check-unwind" : "");
   return record_run (argv, &record);
 }

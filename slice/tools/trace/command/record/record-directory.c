@@ -21,8 +21,9 @@
 static int
 spool_lock (int place, const char *name)
 {
-  int fd = openat (place, name,
-                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int fd
+      = openat (place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
   if (fd >= 0 && flock (fd, LOCK_EX | LOCK_NB) == 0)
     return fd;
   if (fd >= 0)
@@ -44,11 +45,15 @@ static void
 orphans_remove (const char *path)
 {
   DIR *place = opendir (path);
+
   if (place == NULL)
     return;
   for (struct dirent *entry; (entry = readdir (place)) != NULL;)
     {
       struct stat status;
+      int fd;
+      DIR *orphan;
+
       if (strncmp (entry->d_name, SPOOL_NAME, strlen (SPOOL_NAME)) != 0
           || strlen (entry->d_name) != strlen (SPOOL_TEMPLATE)
           || fstatat (dirfd (place), entry->d_name, &status,
@@ -56,8 +61,8 @@ orphans_remove (const char *path)
                  != 0
           || !S_ISDIR (status.st_mode) || status.st_uid != geteuid ())
         continue;
-      int fd = spool_lock (dirfd (place), entry->d_name);
-      DIR *orphan = fd < 0 ? NULL : fdopendir (fd);
+      fd = spool_lock (dirfd (place), entry->d_name);
+      orphan = fd < 0 ? NULL : fdopendir (fd);
       if (orphan == NULL)
         continue;
       directory_empty (orphan);
@@ -78,6 +83,7 @@ spool_make_in (const char *place)
     {
       char *path = sli_tool_text ("%s/" SPOOL_TEMPLATE, place);
       struct stat status;
+
       if (mkdtemp (path) == NULL)
         {
           free (path);
@@ -98,12 +104,15 @@ sli_spool_make (void)
 {
   const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
                                  getenv ("TMPDIR"), "/tmp" };
+
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     {
+      char *path;
+
       if (places[i] == NULL)
         continue;
       orphans_remove (places[i]);
-      char *path = spool_make_in (places[i]);
+      path = spool_make_in (places[i]);
       if (path != NULL)
         return path;
     }
@@ -114,6 +123,7 @@ void
 sli_spool_remove (const char *path)
 {
   DIR *directory = fdopendir (spool_locked);
+
   if (directory != NULL)
     directory_empty (directory);
   rmdir (path);

@@ -18,6 +18,7 @@ static void
 input_again (off_t offset)
 {
   int fd = offset < 0 ? -1 : open ("/proc/self/fd/0", O_RDONLY);
+
   if (fd >= 0 && lseek (fd, offset, SEEK_SET) != offset)
     {
       close (fd);
@@ -35,9 +36,12 @@ sli_plain_run (char **argv, int status, off_t offset)
   struct rusage usage;
   int ended;
   pid_t pid = fork ();
+  uint64_t nsec = 0;
+
   if (pid == 0)
     {
       int nowhere = open ("/dev/null", O_WRONLY);
+
       sli_signals_end ();
       input_again (offset);
       dup2 (nowhere, STDOUT_FILENO);
@@ -55,9 +59,8 @@ sli_plain_run (char **argv, int status, off_t offset)
   if (ended != status)
     return 0;
   const struct timeval *times[] = { &usage.ru_utime, &usage.ru_stime };
-  uint64_t nsec = 0;
   for (int i = 0; i < 2; i++)
-    nsec += (uint64_t)times[i]->tv_sec * 1000000000u
-            + (uint64_t)times[i]->tv_usec * 1000u;
+    nsec += (uint64_t) times[i]->tv_sec * 1000000000u
+            + (uint64_t) times[i]->tv_usec * 1000u;
   return nsec;
 }

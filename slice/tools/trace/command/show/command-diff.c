@@ -24,6 +24,7 @@ chain_of (const JsonValue *site)
   const JsonValue *through = sli_json_get (site, "through");
   char *chain = sli_tool_text ("%s", through == NULL ? "" : through->text);
   char *caller = strstr (chain, " called from ");
+
   if (caller != NULL)
     *caller = '\0'; /* its line changes with every build */
   for (size_t i = 0; frames != NULL && i < frames->n_items; i++)
@@ -36,6 +37,7 @@ chain_of (const JsonValue *site)
                                         ? sli_json_string (frame, "module")
                                         : function,
                                     sli_json_string (frame, "inlined"));
+
       free (chain);
       chain = longer;
     }
@@ -63,6 +65,7 @@ pair_compare (const void *a, const void *b)
   const Pair *left = a, *right = b;
   double left_gap = fabs (left->bytes[1] - left->bytes[0]);
   double right_gap = fabs (right->bytes[1] - right->bytes[0]);
+
   return left_gap > right_gap ? -1 : left_gap < right_gap;
 }
 
@@ -72,12 +75,15 @@ static void
 pairs_add (Pairs *pairs, const JsonValue *document, int side)
 {
   const JsonValue *sites = sli_json_items (document, "sites");
+
   for (size_t i = 0; i < sites->n_items; i++)
     {
       const JsonValue *site = &sites->items[i];
       char *chain = chain_of (site);
       uint32_t *number = sli_table_add_text (&pairs->by_chain, chain,
                                              pairs->items, sizeof (Pair));
+      Pair *pair;
+
       if (*number == 0)
         {
           *number = ++pairs->n;
@@ -88,7 +94,7 @@ pairs_add (Pairs *pairs, const JsonValue *document, int side)
         }
       else
         free (chain);
-      Pair *pair = &pairs->items[*number - 1];
+      pair = &pairs->items[*number - 1];
       pair->name = sli_json_string (site, "name");
       if (pair->calls[side] == 0)
         pair->class[side] = sli_json_string (site, "class");
@@ -110,9 +116,11 @@ totals_print (JsonValue *const documents[2])
   static const char *const keys[]
       = { "calls", "bytes", "peak", "end_bytes", "byte_seconds" };
   bool differs = false;
+
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     {
       double values[2];
+
       for (int side = 0; side < 2; side++)
         values[side] = sli_json_number (
             sli_json_get (documents[side], "totals"), keys[i]);
@@ -139,6 +147,9 @@ sli_command_diff (int argc, char **argv)
                              .trace = &trace,
                              .least = 2,
                              .most = 2 };
+  Pairs pairs;
+  bool differs;
+
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   sli_stage_inputs_check (argc, argv);
@@ -146,10 +157,10 @@ sli_command_diff (int argc, char **argv)
                               sli_stage_patterns (argv[1], &trace.profile) };
   sli_origin_options_check (&(OriginFile){ documents[0], argv[0] },
                             &(OriginFile){ documents[1], argv[1] });
-  Pairs pairs = { 0 };
+  pairs = (Pairs){ 0 };
   for (int side = 0; side < 2; side++)
     pairs_add (&pairs, documents[side], side);
-  bool differs = totals_print (documents);
+  differs = totals_print (documents);
   sli_table_free (&pairs.by_chain);
   if (pairs.n > 0)
     qsort (pairs.items, pairs.n, sizeof (Pair), pair_compare);
@@ -159,6 +170,7 @@ sli_command_diff (int argc, char **argv)
     {
       const Pair *pair = &pairs.items[i];
       bool same = strcmp (pair->class[0], pair -> class[1]) == 0;
+
       printf ("%10.0f %10.0f %11.0f %11.0f  %s%s%s  %.40s\n", pair->calls[0],
               pair->calls[1], pair->bytes[0], pair->bytes[1], pair->class[0],
               same ? "" : " -> ", same ? "" : pair->class[1], pair -> name);

@@ -19,8 +19,10 @@ static TraceReader *
 open_or_exit (const CommandLine *line, int argc, char **argv)
 {
   char error[512];
+  TraceReader *reader;
+
   sli_command_line (line, &argc, &argv);
-  TraceReader *reader = sli_trace_open_any (argv[0], error);
+  reader = sli_trace_open_any (argv[0], error);
   if (reader == NULL)
     sli_tool_exit (TOOL_BAD_INPUT, "%s", error);
   return reader;
@@ -34,8 +36,8 @@ text_print (const char *text)
   for (; *text != '\0'; text++)
     if (*text == '\\')
       fputs ("\\\\", stdout);
-    else if ((unsigned char)*text < ' ' || *text == '\x7f')
-      printf ("\\%03o", (unsigned)*text);
+    else if ((unsigned char) *text < ' ' || *text == '\x7f')
+      printf ("\\%03o", (unsigned) *text);
     else
       putchar (*text);
 }
@@ -51,6 +53,7 @@ event_print (const TraceReader *reader, const TraceEvent *event,
       const char *text = event->address < reader->n_strings
                              ? reader->strings[event->address]
                              : NULL;
+
       text_print (text == NULL ? "?" : text);
     }
   else
@@ -81,6 +84,7 @@ sli_command_dump (int argc, char **argv)
                              .most = 1 };
   TraceReader *reader = open_or_exit (&line, argc, argv);
   TraceEvent event;
+
   while (sli_trace_next (reader, &event))
     event_print (reader, &event, reader->head.start_ticks, with_stack);
   sli_trace_is_whole (reader);
@@ -92,12 +96,14 @@ sli_command_dump (int argc, char **argv)
 static void
 summary_print (const TraceReader *reader)
 {
+  const TraceSummary *summary;
+
   if (!reader->has_summary)
     {
       printf ("cut file\n");
       return;
     }
-  const TraceSummary *summary = &reader->summary;
+  summary = &reader->summary;
   printf ("recorded %" PRIu64 "\ndropped-nested %" PRIu64
           "\ndropped-full %" PRIu64 "\nfailed %" PRIu64 "\nbacking %" PRIu64
           "\n",
@@ -119,6 +125,8 @@ sli_command_info (int argc, char **argv)
   TraceEvent event;
   uint64_t n = 0;
   Operations *operations = sli_operations_new ();
+  const OperationTotals *totals;
+
   while (sli_trace_next (reader, &event))
     {
       sli_operations_add (operations, &event, NULL);
@@ -132,7 +140,7 @@ sli_command_info (int argc, char **argv)
   printf ("events %" PRIu64 "\nbytes %zu\n", n, reader->n_map);
   printf ("threads %zu\nnodes %u\nmodules %zu\n", reader->n_streams,
           reader->n_nodes, reader->n_modules);
-  const OperationTotals *totals = sli_operations_totals (operations);
+  totals = sli_operations_totals (operations);
   printf ("allocs %" PRIu64 "\nfrees %" PRIu64 "\n", totals->n_allocs,
           totals->n_frees);
   if (trace_is_sampled (reader)) /* these two are of the program */

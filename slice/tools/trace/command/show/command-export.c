@@ -16,20 +16,25 @@ export_operations (const char *trace, const char *output)
   char error[512];
   const char *path = output == NULL ? "-" : output;
   TraceReader *reader = sli_trace_open (trace, error);
+  FILE *file;
+  Operations *operations;
+  TraceEvent event;
+  const OperationTotals *totals;
+  bool good;
+
   if (reader == NULL)
     sli_tool_exit (TOOL_BAD_INPUT, "%s", error);
-  FILE *file = sli_file_begin (path);
-  Operations *operations = sli_operations_new ();
-  TraceEvent event;
+  file = sli_file_begin (path);
+  operations = sli_operations_new ();
   fprintf (file, "# operations of a trace, for slice-bench replay\n");
   while (sli_trace_next (reader, &event))
     sli_operations_add (operations, &event, file);
-  const OperationTotals *totals = sli_operations_totals (operations);
+  totals = sli_operations_totals (operations);
   if (totals->n_unknown > 0)
     fprintf (file, "# %llu frees of unknown blocks were left out\n",
-             (unsigned long long)totals->n_unknown);
+             (unsigned long long) totals->n_unknown);
   sli_trace_is_whole (reader);
-  bool good = sli_file_end (file, path);
+  good = sli_file_end (file, path);
   sli_operations_free (operations);
   sli_trace_close (reader);
   return good ? TOOL_OK : TOOL_FAILED;
@@ -42,6 +47,7 @@ export_text (const Profile *profile, const char *format, const char *output,
 {
   const char *path = output == NULL ? "-" : output;
   FILE *file = sli_file_begin (path);
+
   if (strcmp (format, "folded") == 0)
     sli_export_folded (profile, file, by_count);
   else if (strcmp (format, "dhat") == 0)
@@ -56,6 +62,7 @@ format_check (const char *format)
 {
   static const char *const formats[]
       = { "pprof", "folded", "dhat", "massif", "operations" };
+
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     if (strcmp (format, formats[i]) == 0)
       return;
@@ -81,6 +88,9 @@ sli_command_export (int argc, char **argv)
                              .trace = &trace,
                              .least = 1,
                              .most = 1 };
+  Profile *profile;
+  int code = TOOL_OK;
+
   sli_trace_options_init (&trace, 1);
   sli_command_line (&line, &argc, &argv);
   if (format == NULL)
@@ -97,8 +107,7 @@ sli_command_export (int argc, char **argv)
     sli_tool_exit (TOOL_USAGE, "pprof wants a file: -o");
   /* DHAT counts lives in operations */
   trace.profile.takes_sampled = strcmp (format, "dhat") != 0;
-  Profile *profile = sli_profile_new (argv[0], &trace.profile);
-  int code = TOOL_OK;
+  profile = sli_profile_new (argv[0], &trace.profile);
   if (strcmp (format, "pprof") == 0)
     sli_export_pprof (profile, output);
   else

@@ -22,6 +22,7 @@ static void
 passes_check (const char *passes)
 {
   regex_t compiled;
+
   if (passes == NULL)
     return;
   if (regcomp (&compiled, passes, REG_EXTENDED | REG_NOSUB) != 0)
@@ -47,6 +48,7 @@ one_trace_open (PatternOptions *options, const ToolOption *table,
                              .trace = &options->trace,
                              .least = 1,
                              .most = 1 };
+
   sli_trace_options_init (&options->trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   options->trace.profile.takes_sampled = true;
@@ -73,24 +75,29 @@ sli_command_patterns (int argc, char **argv)
                              .options = table,
                              .trace = &options.trace,
                              .most = 1 };
+  const char *path;
+  Profile *profile;
+  FILE *file;
+  bool good;
+
   sli_trace_options_init (&options.trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   if (thresholds)
     {
       if (argc > 0 || strcmp (options.output, "-") != 0)
         sli_tool_exit (TOOL_USAGE, "--thresholds goes without a trace and "
-                                  "without -o");
+                                   "without -o");
       sli_thresholds_print (stdout);
       return TOOL_OK;
     }
   if (argc != 1)
     sli_tool_exit (TOOL_USAGE, "one trace is wanted");
-  const char *path = options.output;
+  path = options.output;
   sli_file_check (path);
-  Profile *profile = profile_open (&options, argv[0]);
-  FILE *file = sli_file_begin (path);
+  profile = profile_open (&options, argv[0]);
+  file = sli_file_begin (path);
   sli_profile_write (profile, file, options.passes);
-  bool good = sli_file_end (file, path);
+  good = sli_file_end (file, path);
   sli_profile_free (profile);
   return good ? TOOL_OK : TOOL_FAILED;
 }
@@ -102,14 +109,14 @@ sample_print (const Profile *profile)
   if (profile->sample_bytes > 0)
     printf ("estimated from %llu samples, one in %u bytes; "
             "+- is the standard error\n",
-            (unsigned long long)profile->sample.samples,
+            (unsigned long long) profile->sample.samples,
             profile->sample_bytes);
 }
 
 static double
 percent_of (double part, uint64_t whole)
 {
-  return whole > 0 ? 100 * part / (double)whole : 0;
+  return whole > 0 ? 100 * part / (double) whole : 0;
 }
 
 static void
@@ -125,14 +132,15 @@ hot_print_sampled (const Profile *profile, uint32_t n_rows)
       const SiteStats *stats = result->stats;
       const SampleNotes *notes = &profile->site_samples[index];
       char *name = sli_profile_site_name (profile, result->site);
+
       printf ("%10llu %6.1f %13llu %6.1f %12llu %6.1f %8llu  %.28s\n",
-              (unsigned long long)stats->allocs,
+              (unsigned long long) stats->allocs,
               percent_of (notes->calls_sd, stats->allocs),
-              (unsigned long long)stats->bytes,
+              (unsigned long long) stats->bytes,
               percent_of (notes->bytes_sd, stats->bytes),
-              (unsigned long long)stats->peak_bytes,
+              (unsigned long long) stats->peak_bytes,
               percent_of (notes->peak_sd, stats->peak_bytes),
-              (unsigned long long)notes->samples, name);
+              (unsigned long long) notes->samples, name);
       free (name);
     }
 }
@@ -148,6 +156,7 @@ hot_print (const Profile *profile, uint32_t n_rows)
       const SiteResult *result = &profile->results[profile->ranked[rank]];
       const Verdict *verdict = &result->verdict;
       char *name = sli_profile_site_name (profile, result->site);
+
       printf ("%9llu %11llu %11llu  %-11s %-7.3g %-6.3f %.38s\n",
               (unsigned long long) result->stats->allocs,
               (unsigned long long) result->stats->bytes,
@@ -163,18 +172,18 @@ sli_command_hot (int argc, char **argv)
 {
   PatternOptions options = { .n_rows = 20 };
   bool good = true;
-  const ToolOption table[]
-      = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N", "Lines (20)", 1,
-            UINT32_MAX },
-          OPTION (OUTPUT, NULL, 'o', &options.output, "FILE",
-                  "JSON instead of the table"),
-          { 0 } };
-  Profile *profile = one_trace_open (&options, table,
-                                     "Lists the sites that allocate most.",
-                                     argc, argv);
+  const ToolOption table[] = { { OPTION_COUNT, NULL, 'n', &options.n_rows, "N",
+                                 "Lines (20)", 1, UINT32_MAX },
+                               OPTION (OUTPUT, NULL, 'o', &options.output,
+                                       "FILE", "JSON instead of the table"),
+                               { 0 } };
+  Profile *profile = one_trace_open (
+      &options, table, "Lists the sites that allocate most.", argc, argv);
+
   if (options.output != NULL)
     {
       FILE *file = sli_file_begin (options.output);
+
       sli_profile_write (profile, file, NULL);
       good = sli_file_end (file, options.output);
     }
@@ -191,10 +200,12 @@ callers_print (const Profile *profile, uint32_t index, const char *passes)
 {
   const SiteResult *result = &profile->results[index];
   char *name = sli_profile_site_name (profile, result->site);
+  Caller *callers;
+  uint64_t allocs = 0;
+
   printf ("%s\n", name);
   free (name);
-  Caller *callers = sli_profile_callers (profile, index, passes);
-  uint64_t allocs = 0;
+  callers = sli_profile_callers (profile, index, passes);
   for (Caller *at = callers; at->function != NULL; at++)
     allocs += at->allocs;
   for (Caller *at = callers; at->function != NULL; at++)
@@ -218,15 +229,16 @@ sli_command_callers (int argc, char **argv)
                   "The caller is the first frame that matches"),
           { 0 } };
   bool any = false;
-  Profile *profile = one_trace_open (&options, table,
-                                     "Shows a site's callers, in percent.",
-                                     argc, argv);
+  Profile *profile = one_trace_open (
+      &options, table, "Shows a site's callers, in percent.", argc, argv);
+
   sample_print (profile);
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
       uint32_t index = profile->ranked[rank];
       char *name
           = sli_profile_site_name (profile, profile->results[index].site);
+
       if (options.site == NULL ? rank < options.n_rows
                                : strstr (name, options.site) != NULL)
         {

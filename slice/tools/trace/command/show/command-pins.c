@@ -28,6 +28,7 @@ static void
 options_check (const PinsOptions *options)
 {
   const char *name = options->malloc_name;
+
   if (name != NULL && strcmp (name, "glibc") != 0
       && strcmp (name, "purging") != 0)
     sli_tool_exit (TOOL_USAGE, "--malloc: '%s' is not glibc or purging", name);
@@ -41,9 +42,11 @@ static bool
 file_write (const Pins *pins, const char *path,
             void (*write) (const Pins *, FILE *))
 {
+  FILE *file;
+
   if (path == NULL)
     return true;
-  FILE *file = sli_file_begin (path);
+  file = sli_file_begin (path);
   write (pins, file);
   return sli_file_end (file, path);
 }
@@ -80,13 +83,17 @@ sli_command_pins (int argc, char **argv)
           .trace = &options.trace,
           .least = 1,
           .most = 1 };
+  Profile *profile;
+  Pins *pins;
+  bool good;
+
   sli_trace_options_init (&options.trace, 0);
   sli_command_line (&line, &argc, &argv);
   options_check (&options);
-  Profile *profile = sli_profile_some (argv[0], &options.trace.profile);
-  Pins *pins = sli_pins_new (profile, policy_choose (&options, profile->reader),
-                             options.trace.profile.chosen_time);
-  bool good = pins_show (&options, pins);
+  profile = sli_profile_some (argv[0], &options.trace.profile);
+  pins = sli_pins_new (profile, policy_choose (&options, profile->reader),
+                       options.trace.profile.chosen_time);
+  good = pins_show (&options, pins);
   sli_pins_free (pins);
   sli_profile_free (profile);
   return good ? TOOL_OK : TOOL_FAILED;

@@ -30,6 +30,11 @@ sli_command_report (int argc, char **argv)
                              .trace = &trace,
                              .least = 1,
                              .most = 1 };
+  OriginFile first;
+  Report report;
+  FILE *file;
+  bool good;
+
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   sli_file_check (path);
@@ -42,19 +47,21 @@ sli_command_report (int argc, char **argv)
   documents[0] = sli_stage_patterns (argv[0], &trace.profile);
   if (sli_stage_is_sampled (documents[0])
       && (times != NULL || replay != NULL || advice != NULL))
-    sli_tool_exit (TOOL_USAGE, "%s: sampled (record --sample): there are no "
-                   "times, replay or advice of it", argv[0]);
-  OriginFile first = { documents[0], argv[0] };
+    sli_tool_exit (TOOL_USAGE,
+                   "%s: sampled (record --sample): there are no "
+                   "times, replay or advice of it",
+                   argv[0]);
+  first = (OriginFile){ documents[0], argv[0] };
   sli_origin_check (&first, &(OriginFile){ documents[1], advice });
   sli_origin_check (&first, &(OriginFile){ documents[2], replay });
   sli_origin_options_check (&first, &(OriginFile){ documents[3], times });
-  Report report = { documents[0], documents[1], documents[2], documents[3] };
-  FILE *file = sli_file_begin (path);
+  report = (Report){ documents[0], documents[1], documents[2], documents[3] };
+  file = sli_file_begin (path);
   if (text)
     sli_report_text (&report, file);
   else
     sli_report_html (&report, file);
-  bool good = sli_file_end (file, path);
+  good = sli_file_end (file, path);
   for (int i = 0; i < 4; i++)
     sli_json_free (documents[i]);
   return good ? TOOL_OK : TOOL_FAILED;
