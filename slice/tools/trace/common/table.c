@@ -14,6 +14,7 @@ static void
 table_double (Table *table)
 {
   const Table old = *table;
+
   table->n_slots = old.n_slots == 0 ? N_SLOTS_MIN : 2 * old.n_slots;
   table->entries = sli_tool_zero (table->n_slots * sizeof (TableEntry));
   for (size_t i = 0; i < old.n_slots; i++)
@@ -25,9 +26,11 @@ table_double (Table *table)
 uint32_t *
 sli_table_add (Table *table, uint64_t key)
 {
+  TableEntry *slot;
+
   if (2 * table->n >= table->n_slots)
     table_double (table);
-  TableEntry *slot = table_slot (table, key);
+  slot = table_slot (table, key);
   if (slot->value == 0)
     {
       slot->key = key;
@@ -43,6 +46,7 @@ sli_table_add_text (Table *table, const char *text, const void *items,
   for (uint64_t key = sli_xxh64 (text, strlen (text), 0);; key++)
     {
       uint32_t *value = sli_table_add (table, key);
+
       if (*value == 0)
         return value;
       const char *const *item
@@ -57,18 +61,23 @@ sli_table_add_text (Table *table, const char *text, const void *items,
 uint32_t
 sli_table_remove (Table *table, uint64_t key)
 {
+  TableEntry *hole;
+  uint32_t value;
+  size_t mask, hole_at;
+
   if (table->n_slots == 0)
     return 0;
-  TableEntry *hole = table_slot (table, key);
-  const uint32_t value = hole->value;
+  hole = table_slot (table, key);
+  value = hole->value;
   if (value == 0)
     return 0;
-  const size_t mask = table->n_slots - 1;
-  size_t hole_at = (size_t) (hole - table->entries);
+  mask = table->n_slots - 1;
+  hole_at = (size_t) (hole - table->entries);
   for (size_t at = (hole_at + 1) & mask; table->entries[at].value != 0;
        at = (at + 1) & mask)
     {
       size_t home = table_home (table, table->entries[at].key);
+
       if (((at - home) & mask) < ((at - hole_at) & mask))
         continue;
       table->entries[hole_at] = table->entries[at];

@@ -24,6 +24,7 @@ void
 sli_tool_say (const char *format, ...)
 {
   va_list arguments;
+
   va_start (arguments, format);
   vsay (format, arguments);
   va_end (arguments);
@@ -42,6 +43,7 @@ sli_tool_status (int code)
 {
   bool gives_way
       = code == TOOL_OK || code == TOOL_DIFFERS || code == TOOL_NO_EVENTS;
+
   return input_is_bad && gives_way ? TOOL_BAD_INPUT : code;
 }
 
@@ -49,6 +51,7 @@ void
 sli_tool_exit (int code, const char *format, ...)
 {
   va_list arguments;
+
   va_start (arguments, format);
   vsay (format, arguments);
   va_end (arguments);
@@ -59,6 +62,7 @@ void *
 sli_tool_grow (void *block, size_t n_bytes)
 {
   void *grown = realloc (block, n_bytes == 0 ? 1 : n_bytes);
+
   if (grown == NULL)
     sli_tool_exit (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
   return grown;
@@ -74,6 +78,7 @@ void *
 sli_tool_zero (size_t n_bytes)
 {
   void *block = calloc (1, n_bytes == 0 ? 1 : n_bytes);
+
   if (block == NULL)
     sli_tool_exit (TOOL_FAILED, "no memory for %zu bytes", n_bytes);
   return block;
@@ -84,6 +89,7 @@ sli_tool_text (const char *format, ...)
 {
   char *text;
   va_list arguments;
+
   va_start (arguments, format);
   if (vasprintf (&text, format, arguments) < 0)
     sli_tool_exit (TOOL_FAILED, "no memory");
@@ -95,8 +101,9 @@ double
 sli_tool_seconds (void)
 {
   struct timespec now;
+
   clock_gettime (CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+  return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
 /* --- progress ------------------------------------------------------------ */
@@ -105,6 +112,7 @@ void
 sli_progress_begin (Progress *progress, const char *what, uint64_t total)
 {
   const char *asked = getenv ("SLICE_TRACE_PROGRESS");
+
   progress->what = what;
   progress->total = total;
   progress->start_sec = progress->shown_sec = sli_tool_seconds ();
@@ -120,7 +128,8 @@ progress_bar (double share)
     WIDTH = 24
   };
   char bar[WIDTH + 1];
-  int done = (int)(share * WIDTH);
+  int done = (int) (share * WIDTH);
+
   for (int i = 0; i < WIDTH; i++)
     bar[i] = i < done ? '#' : '.';
   bar[WIDTH] = '\0';
@@ -131,6 +140,7 @@ void
 sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events)
 {
   double now, passed, share;
+
   if (!progress->wanted)
     return;
   now = sli_tool_seconds ();
@@ -143,16 +153,16 @@ sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events)
   fprintf (stderr, "%s", progress->what);
   if (progress->total > 0)
     {
-      share = (double)bytes / (double)progress->total;
+      share = (double) bytes / (double) progress->total;
       if (progress->terminal)
         progress_bar (share);
       fprintf (stderr, " %3.0f %%", share * 100);
     }
-  fprintf (stderr, "  %.1f MB  %.2f M events/s", (double)bytes / 1e6,
-           (double)events / 1e6 / passed);
+  fprintf (stderr, "  %.1f MB  %.2f M events/s", (double) bytes / 1e6,
+           (double) events / 1e6 / passed);
   if (progress->total > 0 && bytes > 0)
     fprintf (stderr, "  ETA %.0f s",
-             passed * ((double)progress->total / (double)bytes - 1));
+             passed * ((double) progress->total / (double) bytes - 1));
   if (!progress->terminal)
     fputc ('\n', stderr);
   fflush (stderr);
@@ -201,6 +211,7 @@ signals_catch (void (*interrupt) (int), bool keeps_ignored)
           = { .sa_handler = number == SIGINT || number == SIGQUIT
                                 ? interrupt
                                 : signal_pass_on };
+
       sigaction (number, NULL, &signals_before[i]);
       if (!keeps_ignored || signals_before[i].sa_handler != SIG_IGN)
         sigaction (number, &action, NULL);
@@ -231,6 +242,7 @@ void
 sli_signals_note (void)
 {
   const struct sigaction action = { .sa_handler = signal_note };
+
   for (int i = 0; i < N_SIGNALS; i++)
     sigaction (signal_numbers[i], &action, NULL);
 }
@@ -261,16 +273,19 @@ bool
 sli_file_is_plain (const char *path)
 {
   struct stat status;
+
   return stat (path, &status) != 0 || S_ISREG (status.st_mode);
 }
 
-/* The file that is being written; a signal that ends the program removes it. */
+/* The file that is being written; a signal that ends the program removes it.
+ */
 static char *volatile part_written;
 
 static void
 part_remove (int number)
 {
   char *part = part_written;
+
   if (part != NULL)
     unlink (part);
   signal (number, SIG_DFL);
@@ -282,11 +297,13 @@ part_keep (char *part)
 {
   static bool is_watched;
   char *before = part_written;
+
   part_written = part;
   free (before);
   for (int i = 0; i < N_SIGNALS && !is_watched; i++)
     {
       struct sigaction action = { .sa_handler = part_remove }, is;
+
       if (sigaction (signal_numbers[i], NULL, &is) == 0
           && is.sa_handler == SIG_DFL)
         sigaction (signal_numbers[i], &action, NULL);
@@ -297,12 +314,16 @@ part_keep (char *part)
 FILE *
 sli_file_begin (const char *path)
 {
+  bool plain;
+  char *part;
+  FILE *file;
+
   if (strcmp (path, "-") == 0)
     return stdout;
   /* a device must not be replaced by a file */
-  bool plain = sli_file_is_plain (path);
-  char *part = plain ? sli_file_part_name (path) : sli_tool_text ("%s", path);
-  FILE *file = fopen (part, "we");
+  plain = sli_file_is_plain (path);
+  part = plain ? sli_file_part_name (path) : sli_tool_text ("%s", path);
+  file = fopen (part, "we");
   if (file == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", part, strerror (errno));
   if (plain)
@@ -335,9 +356,11 @@ sli_output_end (void)
 {
   static bool said;
   int error = said ? 0 : stream_flush (stdout);
+  bool good;
+
   if (error != 0)
     sli_tool_say ("the output could not be written: %s", strerror (error));
-  bool good = error == 0 && !said;
+  good = error == 0 && !said;
   said |= !good;
   return good;
 }
@@ -345,12 +368,16 @@ sli_output_end (void)
 bool
 sli_file_end (FILE *file, const char *path)
 {
+  char *part;
+  bool plain, good;
+  int error;
+
   if (file == stdout)
     return sli_output_end ();
-  char *part = sli_file_part_name (path);
-  bool plain = sli_file_is_plain (path);
-  int error = stream_flush (file);
-  bool good = error == 0;
+  part = sli_file_part_name (path);
+  plain = sli_file_is_plain (path);
+  error = stream_flush (file);
+  good = error == 0;
   if (fclose (file) != 0 && good)
     {
       good = false;
@@ -376,9 +403,11 @@ sli_file_end (FILE *file, const char *path)
 void
 sli_file_check (const char *path)
 {
+  char *part;
+
   if (strcmp (path, "-") == 0)
     return;
-  char *part = sli_file_part_name (path);
+  part = sli_file_part_name (path);
   fclose (sli_file_begin (path));
   if (sli_file_is_plain (path))
     unlink (part);
@@ -392,6 +421,7 @@ sli_file_unnamed (void)
   char *name = sli_tool_text ("%s/slice-trace-XXXXXX",
                               directory == NULL ? "/tmp" : directory);
   int fd = mkstemp (name);
+
   if (fd < 0)
     sli_tool_exit (TOOL_FAILED, "%s: %s", name, strerror (errno));
   unlink (name);
@@ -403,10 +433,12 @@ char *
 sli_file_read (const char *path, size_t *n_bytes)
 {
   FILE *file = fopen (path, "re");
+  size_t n = 0, capacity = 65536;
+  char *text;
+
   if (file == NULL)
     return NULL;
-  size_t n = 0, capacity = 65536;
-  char *text = sli_tool_alloc (capacity);
+  text = sli_tool_alloc (capacity);
   for (size_t got; (got = fread (text + n, 1, capacity - n - 1, file)) > 0;)
     {
       n += got;

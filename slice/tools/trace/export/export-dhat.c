@@ -13,11 +13,13 @@ by_stack (const Profile *profile)
 {
   uint32_t n = profile->reader->n_nodes;
   uint32_t *map = sli_tool_alloc (n * sizeof *map);
+  Analysis *analysis;
+  TraceEvent event;
+
   for (uint32_t node = 0; node < n; node++)
     map[node] = profile->sites->allocs[node] > 0 ? node : SITE_NONE;
   const uint32_t *maps[1] = { map };
-  Analysis *analysis = sli_analysis_new (1, maps, &n);
-  TraceEvent event;
+  analysis = sli_analysis_new (1, maps, &n);
   sli_trace_rewind (profile->reader);
   while (sli_trace_next (profile->reader, &event))
     sli_analysis_event (analysis, &event);
@@ -33,11 +35,12 @@ dhat_point (JsonOut *out, const Profile *profile, const SiteStats *stats,
   uint32_t frames[PROFILE_FRAMES_MAX];
   uint32_t n_nodes = profile->reader->n_nodes;
   uint32_t n = sli_profile_frames (profile, node, frames);
-  double alive = (double)stats->live_n * (double)end / 2;
+  double alive = (double) stats->live_n * (double) end / 2;
+
   sli_json_begin (out, NULL, '{');
   sli_json_uint (out, "tb", stats->bytes);
   sli_json_uint (out, "tbk", stats->allocs);
-  sli_json_uint (out, "tl", (uint64_t)(stats->sum_life + alive));
+  sli_json_uint (out, "tl", (uint64_t) (stats->sum_life + alive));
   sli_json_uint (out, "mb", stats->peak_bytes);
   sli_json_uint (out, "mbk", stats->peak_bytes_n);
   sli_json_uint (out, "gb", profile->peak_live[node]);
@@ -58,20 +61,22 @@ dhat_frames (JsonOut *out, const Profile *profile)
   sli_json_begin (out, "ftbl", '[');
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     {
+      const Symbol *symbol;
+      char *text;
+
       if (node < TRACE_N_FIXED_NODES)
         {
           sli_json_text (out, NULL, "[root]");
           continue;
         }
-      const Symbol *symbol = sli_profile_symbol (profile, node);
-      char *text
-          = symbol->file != NULL
-                ? sli_tool_text ("0x%llx: %s (%s:%u)",
-                                 (unsigned long long)symbol->offset,
-                                 symbol->function, symbol->file, symbol->line)
-                : sli_tool_text ("0x%llx: %s (in %s)",
-                                 (unsigned long long)symbol->offset,
-                                 symbol->function, symbol->module);
+      symbol = sli_profile_symbol (profile, node);
+      text = symbol->file != NULL
+                 ? sli_tool_text ("0x%llx: %s (%s:%u)",
+                                  (unsigned long long) symbol->offset,
+                                  symbol->function, symbol->file, symbol->line)
+                 : sli_tool_text ("0x%llx: %s (in %s)",
+                                  (unsigned long long) symbol->offset,
+                                  symbol->function, symbol->module);
       sli_json_text (out, NULL, text);
       free (text);
     }
@@ -85,6 +90,7 @@ sli_export_dhat (const Profile *profile, FILE *file)
   const TraceReader *reader = profile->reader;
   Analysis *analysis = by_stack (profile);
   uint64_t end = profile->totals.n_events;
+
   sli_json_begin (&out, NULL, '{');
   sli_json_uint (&out, "dhatFileVersion", 2);
   sli_json_text (&out, "mode", "heap");

@@ -16,13 +16,16 @@ void
 sli_export_folded (const Profile *profile, FILE *file, bool by_count)
 {
   uint32_t frames[PROFILE_FRAMES_MAX];
+
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     {
       uint64_t value = by_count ? profile->sites->allocs[node]
                                 : profile->sites->bytes[node];
+      uint32_t n;
+
       if (profile->sites->allocs[node] == 0)
         continue;
-      uint32_t n = sli_profile_frames (profile, node, frames);
+      n = sli_profile_frames (profile, node, frames);
       if (n == 0)
         fputs ("(unknown)", file);
       for (uint32_t i = n; i-- > 0;)

@@ -31,8 +31,8 @@ static void
 put_varint (Buffer *buffer, uint64_t value)
 {
   for (; value >= 0x80; value >>= 7)
-    put_byte (buffer, (uint8_t)(value | 0x80));
-  put_byte (buffer, (uint8_t)value);
+    put_byte (buffer, (uint8_t) (value | 0x80));
+  put_byte (buffer, (uint8_t) value);
 }
 
 static void
@@ -48,7 +48,7 @@ put_bytes (Buffer *buffer, unsigned field, const void *bytes, size_t n)
   put_varint (buffer, field << 3 | 2);
   put_varint (buffer, n);
   for (size_t i = 0; i < n; i++)
-    put_byte (buffer, ((const uint8_t *)bytes)[i]);
+    put_byte (buffer, ((const uint8_t *) bytes)[i]);
 }
 
 static void
@@ -74,6 +74,7 @@ string_add (Pprof *pprof, const char *text)
 {
   uint32_t *number = sli_table_add_text (&pprof->by_name, text, pprof->names,
                                          sizeof *pprof->names);
+
   if (*number == 0)
     {
       if (pprof->n_names == pprof->capacity)
@@ -101,10 +102,12 @@ value_type (Pprof *pprof, unsigned field, const char *type, const char *unit)
 static void
 location_add (Pprof *pprof, const Profile *profile, uint32_t frame)
 {
+  const Symbol *symbol;
+
   if (pprof->location_done[frame])
     return;
   pprof->location_done[frame] = 1;
-  const Symbol *symbol = sli_profile_symbol (profile, frame);
+  symbol = sli_profile_symbol (profile, frame);
   put_number (&pprof->inner, 1, frame);
   put_number (&pprof->inner, 2, string_add (pprof, symbol->function));
   put_number (&pprof->inner, 3, string_add (pprof, symbol->function));
@@ -123,12 +126,13 @@ location_add (Pprof *pprof, const Profile *profile, uint32_t frame)
 static void
 sample_add (Pprof *pprof, const Profile *profile, uint32_t node)
 {
-  uint32_t frames[PROFILE_FRAMES_MAX];
+  uint32_t frames[PROFILE_FRAMES_MAX], result;
   uint32_t n = sli_profile_frames (profile, node, frames);
   uint32_t n_nodes = profile->reader->n_nodes;
   uint64_t values[4]
       = { profile->sites->allocs[node], profile->sites->bytes[node],
           profile->peak_live[n_nodes + node], profile->peak_live[node] };
+
   for (uint32_t i = 0; i < n; i++)
     location_add (pprof, profile, frames[i]);
   for (uint32_t i = 0; i < n; i++)
@@ -137,7 +141,7 @@ sample_add (Pprof *pprof, const Profile *profile, uint32_t node)
   for (int i = 0; i < 4; i++)
     put_varint (&pprof->deep, values[i]);
   put_message (&pprof->inner, 2, &pprof->deep);
-  uint32_t result = profile->final_map[node];
+  result = profile->final_map[node];
   if (result != SITE_NONE)
     {
       put_number (&pprof->deep, 1, string_add (pprof, "pattern"));
@@ -154,6 +158,8 @@ void
 sli_export_pprof (const Profile *profile, const char *path)
 {
   Pprof pprof = { 0 };
+  gzFile file;
+
   pprof.location_done
       = sli_tool_zero (profile->reader->n_nodes * sizeof (uint64_t));
   string_add (&pprof, "");
@@ -166,17 +172,17 @@ sli_export_pprof (const Profile *profile, const char *path)
       sample_add (&pprof, profile, node);
   put_number (&pprof.out, 9, profile->reader->head.start_unix_nsec);
   put_number (&pprof.out, 10,
-              (uint64_t)(1e9
-                         * sli_profile_seconds (
-                             profile, profile->totals.last_ticks
-                                          - profile->totals.first_ticks)));
+              (uint64_t) (1e9
+                          * sli_profile_seconds (
+                              profile, profile->totals.last_ticks
+                                           - profile->totals.first_ticks)));
   for (size_t i = 0; i < pprof.strings.n; i++)
     put_byte (&pprof.out, pprof.strings.bytes[i]);
   errno = ENOMEM; /* what zlib fails for if it leaves errno alone */
-  gzFile file = gzopen (path, "wb9");
+  file = gzopen (path, "wb9");
   if (file == NULL
-      || gzwrite (file, pprof.out.bytes, (unsigned)pprof.out.n)
-             != (int)pprof.out.n
+      || gzwrite (file, pprof.out.bytes, (unsigned) pprof.out.n)
+             != (int) pprof.out.n
       || gzclose (file) != Z_OK)
     sli_tool_exit (TOOL_FAILED, "%s could not be written: %s", path,
                    strerror (errno));

@@ -26,6 +26,7 @@ sli_heap_policy (const TraceReader *reader)
 {
   static const char *const purging[]
       = { "jemalloc", "mimalloc", "tcmalloc", "snmalloc", "libslice-malloc" };
+
   for (size_t i = 0; i < reader->n_modules; i++)
     for (size_t name = 0; name < sizeof purging / sizeof *purging; name++)
       if (strstr (reader->modules[i].path, purging[name]) != NULL)
@@ -38,9 +39,10 @@ sli_heap_policy (const TraceReader *reader)
 static uint64_t *
 thread_ends_read (TraceReader *reader)
 {
-  uint64_t *ends = sli_tool_zero (((size_t)reader->n_threads + 2)
-                                  * sizeof *ends);
+  uint64_t *ends
+      = sli_tool_zero (((size_t) reader->n_threads + 2) * sizeof *ends);
   TraceEvent event;
+
   sli_trace_rewind (reader);
   while (sli_trace_next (reader, &event))
     if (event.thread <= reader->n_threads)
@@ -55,8 +57,11 @@ HeapModel *
 sli_heap_new (TraceReader *reader, HeapPolicy policy)
 {
   HeapModel *heap = sli_tool_zero (sizeof *heap);
+  uint32_t page_bytes;
+  uint64_t low = UINT64_MAX, high = 0;
+
   heap->policy = policy;
-  uint32_t page_bytes = reader->head.page_bytes;
+  page_bytes = reader->head.page_bytes;
   heap->page_shift
       = page_bytes == 0 ? 12 : (unsigned) __builtin_ctz (page_bytes);
   heap->mmap_threshold_bytes = MMAP_THRESHOLD_BYTES;
@@ -65,7 +70,6 @@ sli_heap_new (TraceReader *reader, HeapPolicy policy)
   heap->n_threads = reader->n_threads;
   if (policy == HEAP_GLIBC)
     heap->thread_ends = thread_ends_read (reader);
-  uint64_t low = UINT64_MAX, high = 0;
   for (size_t i = 0; i < reader->n_modules; i++)
     if (reader->modules[i].low < low)
       {
@@ -135,19 +139,20 @@ static HeapRegion *
 region_get (HeapModel *heap, uint64_t number)
 {
   uint32_t *index = sli_table_add (&heap->region_of, number);
+  HeapRegion *region;
+
   if (*index != 0)
     return heap->unsorted[*index - 1];
   if (heap->n_regions == heap->n_regions_capacity)
     {
       heap->n_regions_capacity = 2 * heap->n_regions_capacity + 64;
-      heap->unsorted
-          = sli_tool_grow (heap->unsorted, heap->n_regions_capacity
-                                               * sizeof *heap->unsorted);
+      heap->unsorted = sli_tool_grow (
+          heap->unsorted, heap->n_regions_capacity * sizeof *heap->unsorted);
     }
-  HeapRegion *region = sli_tool_zero (sizeof *region);
+  region = sli_tool_zero (sizeof *region);
   region->number = number;
   heap->unsorted[heap->n_regions++] = region;
-  *index = (uint32_t)heap->n_regions;
+  *index = (uint32_t) heap->n_regions;
   return region;
 }
 
@@ -164,11 +169,11 @@ page_change (HeapRegion *region, unsigned page, uint64_t n_bytes,
 {
   if (change == PAGES_ALLOCATED)
     {
-      region->live[page] += (uint32_t)n_bytes;
+      region->live[page] += (uint32_t) n_bytes;
       region->touched[page] = true;
       return;
     }
-  region->live[page] -= (uint32_t)n_bytes;
+  region->live[page] -= (uint32_t) n_bytes;
   if (change == PAGES_UNMAPPED && region->live[page] == 0)
     region->touched[page] = false;
 }
@@ -178,14 +183,16 @@ pages_change (HeapModel *heap, const HeapBlock *block, PagesChange change)
 {
   uint64_t at = block_begin (heap, block), end = block_end (block);
   HeapRegion *region = NULL;
+
   while (at < end)
     {
       uint64_t page = at >> heap->page_shift;
       uint64_t next = (page + 1) << heap->page_shift;
+
       if (region == NULL || region->number != page / REGION_PAGES)
         region = region_get (heap, page / REGION_PAGES);
-      page_change (region, page % REGION_PAGES,
-                   (next < end ? next : end) - at, change);
+      page_change (region, page % REGION_PAGES, (next < end ? next : end) - at,
+                   change);
       at = next;
     }
 }
@@ -198,6 +205,7 @@ static bool
 is_mapped_alone (const HeapModel *heap, const HeapBlock *block)
 {
   const uint64_t page_bytes = UINT64_C (1) << heap->page_shift;
+
   return heap->policy == HEAP_GLIBC && !in_main_heap (heap, block->address)
          && (block->address & (page_bytes - 1)) == HEADER_BYTES
          && block->size + HEADER_BYTES >= MMAP_THRESHOLD_BYTES;
@@ -207,6 +215,7 @@ static void
 threshold_move (HeapModel *heap, const HeapBlock *block)
 {
   uint64_t n_bytes = block->size + HEADER_BYTES;
+
   if (n_bytes <= heap->mmap_threshold_bytes
       || n_bytes > MMAP_THRESHOLD_MAX_BYTES)
     return;
@@ -219,6 +228,7 @@ static void
 block_drop (HeapModel *heap, uint32_t index, PagesChange change)
 {
   HeapBlock *block = &heap->blocks[index];
+
   pages_change (heap, block, change);
   sli_table_remove (&heap->live, block->address);
   *block = (HeapBlock){ .size = heap->first_free };
@@ -229,6 +239,7 @@ static bool
 page_is_free (const HeapModel *heap, uint64_t page)
 {
   const HeapRegion *region = sli_heap_region (heap, page);
+
   return region != NULL && region->live[page % REGION_PAGES] == 0
          && region->touched[page % REGION_PAGES];
 }
@@ -238,6 +249,7 @@ static bool
 is_in_large_gap (const HeapModel *heap, uint64_t page)
 {
   uint64_t wanted = (CONSOLIDATE_BYTES >> heap->page_shift) + 1, n = 1;
+
   if (!page_is_free (heap, page))
     return false;
   for (uint64_t at = page + 1; n < wanted && page_is_free (heap, at); at++)
@@ -258,9 +270,11 @@ static void
 fast_consolidate (HeapModel *heap, uint64_t address)
 {
   FastBins *fast = sli_bins_fast (&heap->bins, segment_of (heap, address));
+
   for (size_t i = 0; fast != NULL && i < fast->n; i++)
     {
       uint32_t index = table_get (&heap->live, fast->addresses[i]);
+
       if (index != 0 && heap->blocks[index - 1].bin == BIN_FAST)
         block_drop (heap, index - 1, PAGES_FREED);
     }
@@ -274,9 +288,9 @@ block_bin (HeapModel *heap, HeapBlock *block, uint32_t thread)
 {
   if (heap->policy != HEAP_GLIBC)
     return false;
-  block->bin = sli_bins_put (&heap->bins, thread,
-                             segment_of (heap, block->address),
-                             block->address, block->size);
+  block->bin
+      = sli_bins_put (&heap->bins, thread, segment_of (heap, block->address),
+                      block->address, block->size);
   if (block->bin == BIN_NONE)
     return false;
   block->node = HEAP_BINNED;
@@ -288,6 +302,7 @@ block_free (HeapModel *heap, uint32_t index, uint32_t thread)
 {
   HeapBlock *block = &heap->blocks[index];
   uint64_t address = block->address;
+
   if (block->bin != BIN_NONE)
     return; /* it was freed before */
   heap->live_bytes -= block->size;
@@ -309,9 +324,10 @@ static uint32_t
 block_take (HeapModel *heap)
 {
   uint32_t index = heap->first_free;
+
   if (index != NO_BLOCK)
     {
-      heap->first_free = (uint32_t)heap->blocks[index].size;
+      heap->first_free = (uint32_t) heap->blocks[index].size;
       return index;
     }
   if (heap->n_blocks == heap->n_capacity)
@@ -329,9 +345,11 @@ static void
 place_empty (HeapModel *heap, uint64_t address)
 {
   uint32_t index = table_get (&heap->live, address);
+  HeapBlock *block;
+
   if (index == 0)
     return;
-  HeapBlock *block = &heap->blocks[index - 1];
+  block = &heap->blocks[index - 1];
   if (block->bin == BIN_NONE)
     heap->live_bytes -= block->size;
   else
@@ -342,9 +360,12 @@ place_empty (HeapModel *heap, uint64_t address)
 static void
 block_alloc (HeapModel *heap, const TraceEvent *event)
 {
+  uint32_t index;
+  HeapBlock *block;
+
   place_empty (heap, event->address);
-  uint32_t index = block_take (heap);
-  HeapBlock *block = &heap->blocks[index];
+  index = block_take (heap);
+  block = &heap->blocks[index];
   *sli_table_add (&heap->live, event->address) = index + 1;
   *block = (HeapBlock){ .address = event->address,
                         .size = event->size,
@@ -366,6 +387,7 @@ sli_heap_event (HeapModel *heap, const TraceEvent *event)
   else if (trace_op_is_free (event->op))
     {
       uint32_t index = table_get (&heap->live, event->address);
+
       if (index != 0)
         block_free (heap, index - 1, event->thread);
     }
@@ -379,6 +401,7 @@ sli_heap_tcaches_flush (HeapModel *heap, uint64_t ticks)
     {
       HeapBlock *block = &heap->blocks[i];
       uint32_t thread = block->bin - BIN_TCACHE;
+
       if (block->bin < BIN_TCACHE || thread > heap->n_threads
           || heap->thread_ends[thread] >= ticks)
         continue;
@@ -393,6 +416,7 @@ static int
 block_compare (const void *a, const void *b)
 {
   const HeapBlock *one = a, *other = b;
+
   return (one->address > other->address) - (one->address < other->address);
 }
 
@@ -400,6 +424,7 @@ HeapBlock *
 sli_heap_live (const HeapModel *heap, uint32_t *n)
 {
   HeapBlock *live = sli_tool_alloc ((heap->n_blocks + 1) * sizeof *live);
+
   *n = 0;
   for (uint32_t i = 0; i < heap->n_blocks; i++)
     if (heap->blocks[i].address != 0)

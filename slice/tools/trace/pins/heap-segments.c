@@ -26,6 +26,7 @@ static int
 region_compare (const void *a, const void *b)
 {
   const HeapRegion *const *one = a, *const *other = b;
+
   return ((*one)->number > (*other)->number)
          - ((*one)->number < (*other)->number);
 }
@@ -35,8 +36,8 @@ regions_sort (HeapModel *heap)
 {
   if (heap->n_regions == 0)
     return;
-  heap->regions = sli_tool_grow (heap->regions,
-                                 heap->n_regions * sizeof *heap->regions);
+  heap->regions
+      = sli_tool_grow (heap->regions, heap->n_regions * sizeof *heap->regions);
   memcpy (heap->regions, heap->unsorted,
           heap->n_regions * sizeof *heap->regions);
   qsort (heap->regions, heap->n_regions, sizeof *heap->regions,
@@ -49,6 +50,7 @@ sli_heap_segment_number (const HeapModel *heap, const HeapRegion *region)
   unsigned shift = heap->page_shift + REGION_SHIFT;
   uint64_t begin = region->number << shift;
   uint64_t end = begin + (UINT64_C (1) << shift);
+
   if (end > heap->main_low && begin < heap->main_high)
     return 0;
   return end / ARENA_HEAP_BYTES + 1;
@@ -58,6 +60,7 @@ const HeapRegion *
 sli_heap_region (const HeapModel *heap, uint64_t page)
 {
   uint32_t index = table_get (&heap->region_of, page / REGION_PAGES);
+
   return index == 0 ? NULL : heap->unsorted[index - 1];
 }
 
@@ -76,6 +79,7 @@ static uint64_t
 segment_end_page (const HeapModel *heap, const HeapSegment *segment, bool live)
 {
   uint64_t page = 0;
+
   for (size_t at = segment->end; at-- > segment->first && page == 0;)
     page = region_end_page (heap->regions[at], live);
   return page;
@@ -86,9 +90,11 @@ static bool
 next_segment (const HeapModel *heap, HeapSegment *segment)
 {
   size_t first = segment->end;
+  size_t end;
+
   if (first == heap->n_regions)
     return false;
-  size_t end = first + 1;
+  end = first + 1;
   while (end < heap->n_regions
          && sli_heap_segment_number (heap, heap->regions[end])
                 == sli_heap_segment_number (heap, heap->regions[first]))
@@ -104,9 +110,11 @@ static uint64_t
 kept_end_page (const HeapModel *heap, const HeapSegment *segment,
                uint64_t live_end)
 {
+  uint64_t tail;
+
   if (live_end >= segment->end_page)
     return segment->end_page;
-  uint64_t tail = (segment->end_page - live_end) << heap->page_shift;
+  tail = (segment->end_page - live_end) << heap->page_shift;
   if (heap->policy == HEAP_GLIBC && live_end == 0)
     tail = UINT64_MAX;
   if (heap->policy == HEAP_GLIBC && tail < heap->trim_threshold_bytes)
@@ -123,6 +131,7 @@ static uint64_t
 region_settle (const HeapModel *heap, HeapRegion *region, uint64_t kept_end)
 {
   uint64_t n = 0;
+
   for (unsigned page = 0; page < REGION_PAGES; page++)
     {
       if (region->number * REGION_PAGES + page >= kept_end
@@ -138,6 +147,7 @@ sli_heap_settle (HeapModel *heap, uint64_t ticks)
 {
   HeapSegment segment = { 0 };
   uint64_t n = 0;
+
   if (heap->policy == HEAP_GLIBC)
     sli_heap_tcaches_flush (heap, ticks);
   regions_sort (heap);
@@ -145,6 +155,7 @@ sli_heap_settle (HeapModel *heap, uint64_t ticks)
     {
       uint64_t kept_end = kept_end_page (
           heap, &segment, segment_end_page (heap, &segment, true));
+
       for (size_t at = segment.first; at < segment.end; at++)
         n += region_settle (heap, heap->regions[at], kept_end);
     }
@@ -156,6 +167,7 @@ touched_before (const HeapModel *heap, const HeapSegment *segment,
                 uint64_t end_page)
 {
   uint64_t n = 0;
+
   for (size_t at = segment->first; at < segment->end; at++)
     for (unsigned page = 0; page < REGION_PAGES; page++)
       n += heap->regions[at]->touched[page]
@@ -167,10 +179,12 @@ static uint64_t
 pages_with_blocks (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
 {
   uint64_t n_pages = 0, next = 0;
+
   for (uint32_t i = 0; i < n; i++)
     {
       uint64_t first = sli_heap_first_page (heap, &blocks[i]);
       uint64_t end = sli_heap_last_page (heap, &blocks[i]) + 1;
+
       if (first < next)
         first = next;
       if (end > first)
@@ -184,16 +198,19 @@ pages_with_blocks (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
 uint64_t
 sli_heap_resident (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
 {
-  if (heap->policy == HEAP_PURGES)
-    return pages_with_blocks (heap, blocks, n) << heap->page_shift;
-  HeapSegment segment = { 0 };
+  HeapSegment segment;
   uint64_t n_pages = 0;
   uint32_t i = 0;
+
+  if (heap->policy == HEAP_PURGES)
+    return pages_with_blocks (heap, blocks, n) << heap->page_shift;
+  segment = (HeapSegment){ 0 };
   while (next_segment (heap, &segment))
     {
       uint64_t live_end = 0;
-      for (; i < n
-             && sli_heap_first_page (heap, &blocks[i]) < segment.end_page;
+
+      for (;
+           i < n && sli_heap_first_page (heap, &blocks[i]) < segment.end_page;
            i++)
         live_end = sli_heap_last_page (heap, &blocks[i]) + 1;
       n_pages += touched_before (heap, &segment,

@@ -30,6 +30,7 @@ static void
 cell_take (PinsSample *sample, const HeapRegion *region)
 {
   PinsCell cell = { .number = region->number };
+
   for (unsigned page = 0; page < REGION_PAGES; page++)
     {
       cell.resident_pages += region->touched[page];
@@ -57,6 +58,7 @@ end_ticks (const Profile *profile)
 {
   const TraceReader *reader = profile->reader;
   uint64_t last = profile->totals.last_ticks;
+
   return reader->has_summary && reader->summary.end_ticks > last
              ? reader->summary.end_ticks
              : last;
@@ -68,19 +70,20 @@ samples_take (Pins *pins, Profile *profile)
 {
   const Totals *totals = &profile->totals;
   HeapModel *heap = sli_heap_new (profile->reader, pins->policy);
-  double span = (double)(end_ticks (profile) - totals->first_ticks);
+  double span = (double) (end_ticks (profile) - totals->first_ticks);
   unsigned n = 0;
   TraceEvent event;
+
   sli_trace_rewind (profile->reader);
   while (sli_trace_next (profile->reader, &event))
     {
       while (n < PINS_SAMPLES
-             && (double)event.ticks > (double)totals->first_ticks
-                                          + span * (n + 1) / PINS_SAMPLES)
+             && (double) event.ticks > (double) totals->first_ticks
+                                           + span * (n + 1) / PINS_SAMPLES)
         {
           sample_take (&pins->samples[n], heap,
                        totals->first_ticks
-                           + (uint64_t)(span * (n + 1) / PINS_SAMPLES));
+                           + (uint64_t) (span * (n + 1) / PINS_SAMPLES));
           n++;
         }
       sli_heap_event (heap, &event);
@@ -88,7 +91,7 @@ samples_take (Pins *pins, Profile *profile)
   for (; n < PINS_SAMPLES; n++)
     sample_take (&pins->samples[n], heap,
                  totals->first_ticks
-                     + (uint64_t)(span * (n + 1) / PINS_SAMPLES));
+                     + (uint64_t) (span * (n + 1) / PINS_SAMPLES));
   sli_heap_free (heap);
 }
 
@@ -96,6 +99,7 @@ static uint64_t
 sample_pinned (const Pins *pins, unsigned i)
 {
   const PinsSample *sample = &pins->samples[i];
+
   return sample->resident_bytes > sample->live_bytes
              ? sample->resident_bytes - sample->live_bytes
              : 0;
@@ -107,6 +111,7 @@ static uint64_t
 pinned_around (const Pins *pins, unsigned i)
 {
   uint64_t least = UINT64_MAX;
+
   for (unsigned at = i - IDLE_SAMPLES; at <= i + IDLE_SAMPLES; at++)
     if (sample_pinned (pins, at) < least)
       least = sample_pinned (pins, at);
@@ -117,6 +122,7 @@ static unsigned
 moment_choose (const Pins *pins)
 {
   unsigned best = IDLE_SAMPLES;
+
   for (unsigned i = IDLE_SAMPLES; i + IDLE_SAMPLES < PINS_SAMPLES; i++)
     if (pinned_around (pins, i) > pinned_around (pins, best))
       best = i;
@@ -130,6 +136,7 @@ heap_at (const Pins *pins, Profile *profile, uint64_t ticks)
   HeapModel *heap = sli_heap_new (profile->reader, pins->policy);
   TraceEvent event;
   unsigned n = 0;
+
   sli_trace_rewind (profile->reader);
   while (sli_trace_next (profile->reader, &event) && event.ticks <= ticks)
     {
@@ -152,7 +159,7 @@ typedef struct
   uint32_t *site_of; /* by result: the index in pins->sites plus 1 */
   uint64_t page;     /* the current one */
   uint32_t sites[PAGE_SITES], n_sites; /* with blocks on it */
-  size_t region;     /* of the pages between blocks */
+  size_t region;                       /* of the pages between blocks */
 } Assignment;
 
 /* Blocks in malloc's bins count as those of one more site. */
@@ -168,9 +175,11 @@ site_get (Assignment *assignment, uint32_t node)
 {
   Pins *pins = assignment->pins;
   uint32_t result = result_of (pins, node);
+  uint32_t *index;
+
   if (result == SITE_NONE)
     return NULL;
-  uint32_t *index = &assignment->site_of[result];
+  index = &assignment->site_of[result];
   if (*index == 0)
     {
       pins->sites[pins->n_sites] = (PinsSite){ .result = result };
@@ -183,6 +192,7 @@ static const HeapRegion *
 region_of_page (Assignment *assignment, uint64_t page)
 {
   const HeapModel *heap = assignment->heap;
+
   while (assignment->region < heap->n_regions
          && heap->regions[assignment->region]->number < page / REGION_PAGES)
     assignment->region++;
@@ -196,15 +206,20 @@ region_of_page (Assignment *assignment, uint64_t page)
 static void
 page_end (Assignment *assignment)
 {
+  Pins *pins;
+  const HeapRegion *region;
+  uint64_t live, unused;
+
   if (assignment->n_sites == 0)
     return;
-  Pins *pins = assignment->pins;
-  const HeapRegion *region = region_of_page (assignment, assignment->page);
-  uint64_t live = region->live[assignment->page % REGION_PAGES];
-  uint64_t unused = live < page_bytes (pins) ? page_bytes (pins) - live : 0;
+  pins = assignment->pins;
+  region = region_of_page (assignment, assignment->page);
+  live = region->live[assignment->page % REGION_PAGES];
+  unused = live < page_bytes (pins) ? page_bytes (pins) - live : 0;
   for (uint32_t i = 0; i < assignment->n_sites; i++)
     {
       PinsSite *site = &pins->sites[assignment->sites[i]];
+
       site->pinned_bytes += unused / assignment->n_sites;
       site->n_pages++;
     }
@@ -221,16 +236,19 @@ empty_pages_assign (Assignment *assignment, uint64_t page, PinsSite *site)
   const HeapModel *heap = assignment->heap;
   uint64_t segment
       = sli_heap_segment_number (heap, sli_heap_region (heap, page));
+
   for (uint64_t at = assignment->page + 1; at < page;)
     {
       const HeapRegion *region = region_of_page (assignment, at);
+      uint64_t n_bytes;
+
       if (region == NULL)
         {
           at = heap->regions[assignment->region]->number * REGION_PAGES;
           continue;
         }
-      uint64_t n_bytes = (uint64_t)region->touched[at++ % REGION_PAGES]
-                         << pins->page_shift;
+      n_bytes = (uint64_t) region->touched[at++ % REGION_PAGES]
+                << pins->page_shift;
       pins->empty_bytes += n_bytes;
       if (sli_heap_segment_number (heap, region) == segment)
         site->pinned_bytes += n_bytes;
@@ -254,6 +272,7 @@ last_pages_assign (Assignment *assignment)
   Pins *pins = assignment->pins;
   const HeapModel *heap = assignment->heap;
   uint64_t at = assignment->page + 1;
+
   for (size_t i = 0; i < heap->n_regions; i++)
     for (unsigned page = 0; page < REGION_PAGES; page++)
       if (heap->regions[i]->touched[page]
@@ -264,7 +283,8 @@ last_pages_assign (Assignment *assignment)
 static void
 page_site (Assignment *assignment, const PinsSite *site)
 {
-  uint32_t index = (uint32_t)(site - assignment->pins->sites);
+  uint32_t index = (uint32_t) (site - assignment->pins->sites);
+
   for (uint32_t i = 0; i < assignment->n_sites; i++)
     if (assignment->sites[i] == index)
       return;
@@ -276,10 +296,12 @@ static void
 block_assign (Assignment *assignment, const HeapBlock *block)
 {
   PinsSite *site = site_get (assignment, block->node);
+  uint64_t first, last;
+
   if (site == NULL)
     return;
-  uint64_t first = sli_heap_first_page (assignment->heap, block);
-  uint64_t last = sli_heap_last_page (assignment->heap, block);
+  first = sli_heap_first_page (assignment->heap, block);
+  last = sli_heap_last_page (assignment->heap, block);
   if (block->node == HEAP_BINNED)
     site->pinned_bytes += block->size;
   else
@@ -300,6 +322,7 @@ static int
 site_compare (const void *a, const void *b)
 {
   const PinsSite *one = a, *other = b;
+
   return (one->pinned_bytes < other->pinned_bytes)
          - (one->pinned_bytes > other->pinned_bytes);
 }
@@ -314,11 +337,13 @@ blocks_assign (Pins *pins, const HeapModel *heap, const HeapBlock *blocks,
           .heap = heap,
           .site_of = sli_tool_zero ((profile->n_results + 2)
                                     * sizeof *assignment.site_of) };
+  uint64_t between;
+
   pins->sites = sli_tool_zero ((profile->n_results + 2) * sizeof *pins->sites);
   for (uint32_t i = 0; i < n; i++)
     block_assign (&assignment, &blocks[i]);
   page_end (&assignment);
-  uint64_t between = pins->unassigned_bytes;
+  between = pins->unassigned_bytes;
   last_pages_assign (&assignment);
   pins->empty_bytes += pins->unassigned_bytes - between;
   free (assignment.site_of);
@@ -335,11 +360,12 @@ bytes_returned (const Pins *pins, const HeapModel *heap,
                 const HeapBlock *blocks, uint32_t n, uint32_t first,
                 uint32_t last)
 {
-  bool *moves
-      = sli_tool_zero ((pins->profile->n_results + 2) * sizeof *moves);
-  HeapBlock *stay = sli_tool_alloc (((size_t)n + 1) * sizeof *stay);
+  bool *moves = sli_tool_zero ((pins->profile->n_results + 2) * sizeof *moves);
+  HeapBlock *stay = sli_tool_alloc (((size_t) n + 1) * sizeof *stay);
   uint64_t packed = 0;
   uint32_t n_stay = 0;
+  uint64_t after;
+
   for (uint32_t i = first; i <= last; i++)
     {
       if (pins->sites[i].result == pins->profile->n_results)
@@ -350,10 +376,11 @@ bytes_returned (const Pins *pins, const HeapModel *heap,
   for (uint32_t i = 0; i < n; i++)
     {
       uint32_t result = result_of (pins, blocks[i].node);
+
       if (result == SITE_NONE || !moves[result])
         stay[n_stay++] = blocks[i];
     }
-  uint64_t after = sli_heap_resident (heap, stay, n_stay) + packed;
+  after = sli_heap_resident (heap, stay, n_stay) + packed;
   free (stay);
   free (moves);
   return after < pins->resident_bytes ? pins->resident_bytes - after : 0;
@@ -381,6 +408,7 @@ static uint64_t
 process_bytes (const TraceReader *reader, uint64_t ticks)
 {
   uint64_t kib = 0;
+
   for (size_t i = 0; i < reader->n_rss && reader->rss[i][0] <= ticks; i++)
     kib = reader->rss[i][1];
   return kib << 10;
@@ -392,12 +420,13 @@ moment_ticks (const Pins *pins, const Profile *profile, double at_seconds)
   const TraceFileHead *head = &profile->reader->head;
   double end_seconds
       = sli_profile_seconds (profile, end_ticks (profile) - head->start_ticks);
+
   if (at_seconds < 0)
     return pins->samples[moment_choose (pins)].ticks;
   if (at_seconds >= end_seconds)
     return end_ticks (profile);
   return head->start_ticks
-         + (uint64_t)(at_seconds * (double)head->ticks_per_sec);
+         + (uint64_t) (at_seconds * (double) head->ticks_per_sec);
 }
 
 Pins *
@@ -405,14 +434,18 @@ sli_pins_new (Profile *profile, HeapPolicy policy, double at_seconds)
 {
   Pins *pins = sli_tool_zero (sizeof *pins);
   const uint64_t start = profile->reader->head.start_ticks;
+  uint64_t ticks;
+  HeapModel *heap;
+  uint32_t n;
+  HeapBlock *blocks;
+
   pins->profile = profile;
   pins->policy = policy;
   samples_take (pins, profile);
-  uint64_t ticks = moment_ticks (pins, profile, at_seconds);
-  HeapModel *heap = heap_at (pins, profile, ticks);
+  ticks = moment_ticks (pins, profile, at_seconds);
+  heap = heap_at (pins, profile, ticks);
   pins->page_shift = heap->page_shift;
-  uint32_t n;
-  HeapBlock *blocks = sli_heap_live (heap, &n);
+  blocks = sli_heap_live (heap, &n);
   pins->at_seconds = sli_profile_seconds (profile, ticks - start);
   pins->end_seconds
       = sli_profile_seconds (profile, end_ticks (profile) - start);

@@ -45,18 +45,18 @@ static void *
 none_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
             ReplaySlot *slot)
 {
-  (void)arena;
-  (void)size;
-  (void)align_log2;
-  (void)slot;
+  (void) arena;
+  (void) size;
+  (void) align_log2;
+  (void) slot;
   return nothing;
 }
 
 static void
 none_free (ReplayArena *arena, ReplaySlot *slot)
 {
-  (void)arena;
-  (void)slot;
+  (void) arena;
+  (void) slot;
 }
 
 static void *
@@ -64,11 +64,12 @@ malloc_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
               ReplaySlot *slot)
 {
   void *block;
-  (void)arena;
-  (void)slot;
+
+  (void) arena;
+  (void) slot;
   if (align_log2 <= 4)
     block = malloc (size);
-  else if (posix_memalign (&block, (size_t)1 << align_log2, size) != 0)
+  else if (posix_memalign (&block, (size_t) 1 << align_log2, size) != 0)
     block = NULL;
   if (block == NULL)
     no_memory ();
@@ -78,7 +79,7 @@ malloc_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
 static void
 malloc_free (ReplayArena *arena, ReplaySlot *slot)
 {
-  (void)arena;
+  (void) arena;
   free (slot->block);
 }
 
@@ -109,14 +110,16 @@ static void *
 linear_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
               ReplaySlot *slot)
 {
-  (void)slot;
+  void *block;
+
+  (void) slot;
   if (__builtin_expect (arena->arena == NULL, 0))
     arena->arena = slice_linear_new (&state.options);
-  void *block = align_log2 <= 3
-                    ? slice_linear_alloc (arena->arena, size == 0 ? 1 : size)
-                    : slice_linear_alloc_aligned (arena->arena,
-                                                  (size_t)1 << align_log2,
-                                                  size == 0 ? 1 : size);
+  block = align_log2 <= 3
+              ? slice_linear_alloc (arena->arena, size == 0 ? 1 : size)
+              : slice_linear_alloc_aligned (arena->arena,
+                                            (size_t) 1 << align_log2,
+                                            size == 0 ? 1 : size);
   if (block == NULL)
     no_memory ();
   return block;
@@ -148,13 +151,15 @@ static void *
 stack_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
              ReplaySlot *slot)
 {
+  void *block;
+
   if (__builtin_expect (arena->arena == NULL, 0))
     arena->arena = slice_stack_new (&state.options);
-  void *block
-      = align_log2 <= 3
-            ? slice_stack_alloc (arena->arena, size == 0 ? 1 : size)
-            : slice_stack_alloc_aligned (arena->arena, (size_t)1 << align_log2,
-                                         size == 0 ? 1 : size);
+  block = align_log2 <= 3
+              ? slice_stack_alloc (arena->arena, size == 0 ? 1 : size)
+              : slice_stack_alloc_aligned (arena->arena,
+                                           (size_t) 1 << align_log2,
+                                           size == 0 ? 1 : size);
   if (block == NULL)
     no_memory ();
   if (arena->n_stack == arena->stack_capacity)
@@ -172,12 +177,14 @@ static void
 stack_free (ReplayArena *arena, ReplaySlot *slot)
 {
   StackEntry *entries = arena->stack;
+  uint32_t n;
+
   if (slot->place + 1 != arena->n_stack)
     {
       entries[slot->place].dead = true;
       return;
     }
-  uint32_t n = arena->n_stack;
+  n = arena->n_stack;
   do
     slice_stack_release (arena->arena, entries[--n].block);
   while (n > 0 && entries[n - 1].dead);
@@ -199,12 +206,14 @@ static void *
 pool_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
             ReplaySlot *slot)
 {
+  void *block;
+
   slot->place = size > arena->pool_bytes || align_log2 > 4;
   if (slot->place)
     return malloc_alloc (arena, size, align_log2, slot);
   if (__builtin_expect (arena->arena == NULL, 0))
     arena->arena = slice_pool_new_plain (arena->pool_bytes);
-  void *block = slice_pool_alloc (arena->arena);
+  block = slice_pool_alloc (arena->arena);
   if (block == NULL)
     no_memory ();
   return block;
@@ -231,15 +240,16 @@ static void *
 tlsf_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
             ReplaySlot *slot)
 {
-  (void)arena;
-  (void)slot;
+  void *block;
+
+  (void) arena;
+  (void) slot;
   if (__builtin_expect (state.tlsf == NULL, 0))
     state.tlsf = slice_tlsf_new (NULL);
-  void *block
-      = align_log2 <= 3
-            ? slice_tlsf_alloc (state.tlsf, size == 0 ? 1 : size)
-            : slice_tlsf_alloc_aligned (state.tlsf, (size_t)1 << align_log2,
-                                        size == 0 ? 1 : size);
+  block = align_log2 <= 3
+              ? slice_tlsf_alloc (state.tlsf, size == 0 ? 1 : size)
+              : slice_tlsf_alloc_aligned (state.tlsf, (size_t) 1 << align_log2,
+                                          size == 0 ? 1 : size);
   if (block == NULL)
     no_memory ();
   return block;
@@ -248,7 +258,7 @@ tlsf_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
 static void
 tlsf_free (ReplayArena *arena, ReplaySlot *slot)
 {
-  (void)arena;
+  (void) arena;
   slice_tlsf_free (state.tlsf, slot->block);
 }
 
@@ -260,12 +270,14 @@ static void *
 context_alloc (ReplayArena *arena, uint32_t size, unsigned align_log2,
                ReplaySlot *slot)
 {
+  void *block;
+
   slot->place = align_log2 > 4;
   if (slot->place)
     return malloc_alloc (arena, size, align_log2, slot);
   if (__builtin_expect (arena->arena == NULL, 0))
     arena->arena = ralloc_context (NULL);
-  void *block = ralloc_size (arena->arena, size);
+  block = ralloc_size (arena->arena, size);
   if (block == NULL)
     no_memory ();
   return block;
@@ -318,9 +330,10 @@ BackendId
 sli_backend_by_name (const char *name)
 {
   int id = 0;
+
   while (id < N_BACKENDS && strcmp (sli_backends[id].name, name) != 0)
     id++;
-  return (BackendId)id;
+  return (BackendId) id;
 }
 
 BackendId

@@ -57,6 +57,7 @@ memory_map (size_t bytes)
 {
   void *map = mmap (NULL, bytes + 1, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
   if (map == MAP_FAILED)
     sli_tool_exit (TOOL_FAILED, "no memory");
   return map;
@@ -67,10 +68,12 @@ ops_map (Replay *replay, const char *path)
 {
   struct stat status;
   int fd = open (path, O_RDONLY | O_CLOEXEC);
+  const uint8_t *map;
+
   if (fd < 0 || fstat (fd, &status) != 0)
     sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", path, strerror (errno));
-  const uint8_t *map = mmap (NULL, (size_t)status.st_size, PROT_READ,
-                             MAP_SHARED | MAP_POPULATE, fd, 0);
+  map = mmap (NULL, (size_t) status.st_size, PROT_READ,
+              MAP_SHARED | MAP_POPULATE, fd, 0);
   if (map == MAP_FAILED)
     sli_tool_exit (TOOL_FAILED, "%s: %s", path, strerror (errno));
   replay->head = (const ReplayHead *) map;
@@ -82,6 +85,7 @@ static void
 arenas_make (Replay *replay)
 {
   const ReplayTask *task = replay->task;
+
   for (uint64_t i = 0; i < replay->head->n_sites; i++)
     {
       ReplayArena *arena = &replay->arenas[i];
@@ -89,8 +93,9 @@ arenas_make (Replay *replay)
           = task->advised
                 ? sli_backend_of_class ((SiteClass) replay->sites[i].class)
                 : task->backend;
+
       memset (arena, 0, sizeof *arena);
-      arena->backend = (uint8_t)backend;
+      arena->backend = (uint8_t) backend;
       arena->pool_bytes = replay->sites[i].pool_bytes;
     }
   memset (replay->groups, 0, replay->head->n_groups * sizeof (ReplayArena));
@@ -104,6 +109,7 @@ arenas_destroy (Replay *replay)
     {
       ReplayArena *arena = &replay->arenas[i];
       const Backend *backend = &sli_backends[arena->backend];
+
       if (arena->arena != NULL && backend->destroy != NULL)
         backend->destroy (arena);
       arena->arena = NULL;
@@ -120,6 +126,7 @@ touch (void *block, uint32_t size)
   volatile char *bytes = block;
   /* a part of a large block is enough to be fair to mmap */
   uint32_t most = size < 65536 ? size : 65536;
+
   for (uint32_t at = 0; at < most; at += CACHE_LINE)
     bytes[at] = 1;
 }
@@ -128,6 +135,7 @@ static void
 pollute (Replay *replay)
 {
   unsigned sum = 0;
+
   for (unsigned i = 0; i < replay->task->pollute_lines; i++)
     {
       sum += replay->polluter[replay->pollute_at];
@@ -143,9 +151,11 @@ static ReplayArena *
 arena_of (Replay *replay, const ReplayOp *op, uint32_t group)
 {
   ReplayArena *arena = &replay->arenas[op->site];
+  ReplayArena *part;
+
   if (group == 0 || arena->backend == BACKEND_MALLOC || !replay->task->advised)
     return arena;
-  ReplayArena *part = &replay->groups[group];
+  part = &replay->groups[group];
   if (part->arena == NULL && part->n_live == 0)
     {
       part->backend = arena->backend;
@@ -159,6 +169,7 @@ static void
 alloc_replay (Replay *replay, const ReplayOp *op, ReplayArena *arena)
 {
   ReplaySlot *slot = &replay->slots[op->slot_allocated >> 1];
+
   arena->n_live++;
   slot->size = op->size;
   slot->block = sli_backends[arena->backend].alloc (
@@ -170,6 +181,7 @@ static void
 free_replay (ReplaySlot *slot, ReplayArena *arena)
 {
   const Backend *backend = &sli_backends[arena->backend];
+
   backend->free (arena, slot);
   slot->block = NULL;
   if (--arena->n_live == 0 && backend->empty != NULL)
@@ -182,7 +194,8 @@ free_replay (ReplaySlot *slot, ReplayArena *arena)
 static void
 visit (Replay *replay, const ReplaySlot *slot)
 {
-  const char *word = (const char *)slot->block + sizeof (size_t);
+  const char *word = (const char *) slot->block + sizeof (size_t);
+
   replay->visited = *(const volatile size_t *) (word + replay->visited);
 }
 
@@ -190,8 +203,9 @@ static double
 seconds_now (void)
 {
   struct timespec now;
+
   clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+  return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
 static uint64_t
@@ -200,12 +214,14 @@ anonymous_bytes (void)
   char text[4096];
   int fd = open ("/proc/self/status", O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? -1 : read (fd, text, sizeof text - 1);
+  const char *found;
+
   if (fd >= 0)
     close (fd);
   if (n <= 0)
     return 0;
   text[n] = '\0';
-  const char *found = strstr (text, "RssAnon:");
+  found = strstr (text, "RssAnon:");
   return found == NULL ? 0 : strtoull (found + 8, NULL, 10) * 1024;
 }
 
@@ -216,6 +232,7 @@ litter_make (void)
 {
   static void *blocks[LITTER_BLOCKS];
   uint32_t random = 12345;
+
   for (int i = 0; i < LITTER_BLOCKS; i++)
     {
       random = random * 1664525 + 1013904223;
@@ -250,6 +267,7 @@ static bool
 is_left_out (const Replay *replay, const ReplayOp *op)
 {
   const ReplayTask *task = replay->task;
+
   return (task->only_site != SITE_NONE && op->site != task->only_site)
          || (task->frees == FREES_NONE && !(op->slot_allocated & 1));
 }
@@ -261,11 +279,13 @@ curve_plan (Replay *replay, Curve *curve)
 {
   const uint64_t n_ops = replay->head->n_ops;
   uint64_t live = 0, most[N_CURVE] = { 0 };
+
   for (uint64_t i = 0; i < n_ops; i++)
     {
       const ReplayOp *op = &replay->ops[i];
       uint32_t *size = &replay->slots[op->slot_allocated >> 1].size;
       uint64_t at = i * N_CURVE / n_ops;
+
       if (is_left_out (replay, op))
         continue;
       if (!(op->slot_allocated & 1))
@@ -288,10 +308,12 @@ static void
 curve_step (const Replay *replay, Curve *curve, uint64_t i)
 {
   uint64_t at = i * N_CURVE / replay->head->n_ops;
+  uint64_t now, more;
+
   if (i < curve->next && i != curve->highest[at])
     return;
-  uint64_t now = anonymous_bytes ();
-  uint64_t more = now > curve->before ? now - curve->before : 0;
+  now = anonymous_bytes ();
+  more = now > curve->before ? now - curve->before : 0;
   if (more > curve->bytes[at])
     curve->bytes[at] = more;
   if (i >= curve->next)
@@ -303,6 +325,7 @@ static ReplayArena *
 slot_arena_of (Replay *replay, uint32_t number)
 {
   const uint64_t n_sites = replay->head->n_sites;
+
   return number < n_sites ? &replay->arenas[number]
                           : &replay->groups[number - n_sites];
 }
@@ -313,16 +336,18 @@ op_alloc (Replay *replay, const ReplayOp *op)
 {
   uint32_t group = op->group_align >> 5;
   ReplayArena *arena = arena_of (replay, op, group);
+
   alloc_replay (replay, op, arena);
   return arena == &replay->arenas[op->site]
              ? op->site
-             : (uint32_t)(replay->head->n_sites + group);
+             : (uint32_t) (replay->head->n_sites + group);
 }
 
 static void
 op_free (Replay *replay, ReplaySlot *slot, uint32_t number)
 {
   ReplayFrees frees = replay->task->frees;
+
   if (frees == FREES_VISIT)
     visit (replay, slot);
   else if (frees == FREES_READ)
@@ -334,14 +359,17 @@ static void
 ops_replay (Replay *replay, uint32_t *slot_arena, Curve *curve)
 {
   const uint64_t n_ops = replay->head->n_ops;
+
   for (uint64_t i = 0; i < n_ops; i++)
     {
       const ReplayOp *op = &replay->ops[i];
+      uint32_t slot;
+
       if (is_left_out (replay, op))
         continue;
       if (replay->task->pollute_lines > 0)
         pollute (replay);
-      uint32_t slot = op->slot_allocated >> 1;
+      slot = op->slot_allocated >> 1;
       if (op->slot_allocated & 1)
         slot_arena[slot] = op_alloc (replay, op);
       else
@@ -359,9 +387,11 @@ rest_free (Replay *replay, const uint32_t *slot_arena)
   for (uint64_t i = 0; i < replay->head->n_slots; i++)
     {
       ReplaySlot *slot = &replay->slots[i];
+      ReplayArena *arena;
+
       if (slot->block == NULL)
         continue;
-      ReplayArena *arena = slot_arena_of (replay, slot_arena[i]);
+      arena = slot_arena_of (replay, slot_arena[i]);
       if (arena->backend == BACKEND_MALLOC || arena->backend == BACKEND_SLICE
           || arena->backend == BACKEND_TLSF
           || (arena->backend == BACKEND_POOL && slot->place))
@@ -374,7 +404,8 @@ rest_free (Replay *replay, const uint32_t *slot_arena)
 static int
 double_compare (const void *a, const void *b)
 {
-  double left = *(const double *)a, right = *(const double *)b;
+  double left = *(const double *) a, right = *(const double *) b;
+
   return left < right ? -1 : left > right;
 }
 
@@ -382,21 +413,21 @@ double_compare (const void *a, const void *b)
  * how memory grew. */
 static int
 result_print (const Replay *replay, double *times, unsigned n,
-                const uint64_t curve[N_CURVE])
+              const uint64_t curve[N_CURVE])
 {
   uint64_t peak = 0;
+
   qsort (times, n, sizeof *times, double_compare);
   for (int i = 0; i < N_CURVE; i++)
     if (curve[i] > peak)
       peak = curve[i];
-  printf ("%llu %llu %llu %llu %.9f %.9f %llu",
-          (unsigned long long) replay->n_ops,
-          (unsigned long long) replay->n_allocs,
-          (unsigned long long) replay->bytes,
-          (unsigned long long) replay->peak, times[0], times[n / 2],
-          (unsigned long long) peak);
+  printf (
+      "%llu %llu %llu %llu %.9f %.9f %llu", (unsigned long long) replay->n_ops,
+      (unsigned long long) replay->n_allocs,
+      (unsigned long long) replay->bytes, (unsigned long long) replay->peak,
+      times[0], times[n / 2], (unsigned long long) peak);
   for (int i = 0; i < N_CURVE; i++)
-    printf (" %llu", (unsigned long long)curve[i]);
+    printf (" %llu", (unsigned long long) curve[i]);
   putchar ('\n');
   return fflush (stdout) == 0 ? TOOL_OK : TOOL_FAILED;
 }
@@ -410,6 +441,8 @@ sli_replay_run (const ReplayTask *task)
   unsigned n = task->n_repeats < 1               ? 1
                : task->n_repeats > N_REPEATS_MAX ? N_REPEATS_MAX
                                                  : task->n_repeats;
+  uint32_t *slot_arena;
+
   ops_map (&replay, task->ops_path);
   if (task->block_bytes > 0)
     sli_backends_block_bytes (task->block_bytes);
@@ -418,7 +451,7 @@ sli_replay_run (const ReplayTask *task)
   replay.groups = memory_map (replay.head->n_groups * sizeof (ReplayArena));
   if (task->pollute_lines > 0)
     replay.polluter = memory_map (POLLUTE_BYTES);
-  uint32_t *slot_arena = memory_map (replay.head->n_slots * sizeof (uint32_t));
+  slot_arena = memory_map (replay.head->n_slots * sizeof (uint32_t));
   if (task->litter)
     litter_make ();
   curve_plan (&replay, &curve);
@@ -430,8 +463,10 @@ sli_replay_run (const ReplayTask *task)
   rest_free (&replay, slot_arena);
   for (unsigned i = 0; i < n; i++)
     {
+      double start;
+
       arenas_make (&replay);
-      double start = seconds_now ();
+      start = seconds_now ();
       ops_replay (&replay, slot_arena, NULL);
       times[i] = seconds_now () - start;
       rest_free (&replay, slot_arena);

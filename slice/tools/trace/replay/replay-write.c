@@ -34,9 +34,9 @@ typedef struct
   uint32_t n_slots, n_free, slots_capacity;
   uint32_t *group_frees; /* by group */
   uint32_t n_groups, groups_capacity;
-  Burst *burst; /* by site */
+  Burst *burst;         /* by site */
   uint32_t *slot_group; /* by slot: its allocation's possible group */
-  Table parts; /* the group of a site, lane and nested activation */
+  Table parts;          /* the group of a site, lane and nested activation */
   uint64_t bytes, n_allocs;
 } OpWriter;
 
@@ -74,6 +74,7 @@ static uint32_t
 group_new (OpWriter *writer)
 {
   uint32_t group = ++writer->n_groups;
+
   if (group >= writer->groups_capacity)
     {
       writer->groups_capacity = group * 2 + 64;
@@ -88,9 +89,10 @@ group_new (OpWriter *writer)
 static uint32_t
 part_group (OpWriter *writer, uint32_t site, uint32_t lane, uint32_t nested)
 {
-  uint64_t key = (uint64_t)site << 32 | (uint64_t)(lane & 0xffff) << 16
+  uint64_t key = (uint64_t) site << 32 | (uint64_t) (lane & 0xffff) << 16
                  | (nested & 0xffff);
   uint32_t *group = sli_table_add (&writer->parts, key);
+
   if (*group == 0)
     {
       *group = group_new (writer);
@@ -105,6 +107,7 @@ static bool
 is_one_a_thread (const SiteResult *result)
 {
   SiteClass class = result->verdict.class;
+
   return result->verdict.numbers[NUMBER_T] > 1
          && (class == CLASS_SCRATCH || class == CLASS_LINEAR
              || class == CLASS_LINEAR_FAIR || class == CLASS_STACK
@@ -114,8 +117,7 @@ is_one_a_thread (const SiteResult *result)
 static bool
 is_in_function (const SiteResult *result)
 {
-  return result->verdict.class == CLASS_SCOPE
-         && result->verdict.scope_pc != 0;
+  return result->verdict.class == CLASS_SCOPE && result->verdict.scope_pc != 0;
 }
 
 static uint32_t
@@ -125,11 +127,13 @@ group_of_alloc (OpWriter *writer, const Analysis *analysis,
   const SiteResult *result = &writer->profile->results[site];
   uint32_t number;
   const Lane *lane = sli_analysis_lane (analysis, object, 0, &number);
+  const Life *life;
+
   if (is_one_a_thread (result))
     return part_group (writer, site, number, 0);
   if (!is_in_function (result))
     return 0;
-  const Life *life = &lane->lives[result->verdict.scope_life];
+  life = &lane->lives[result->verdict.scope_life];
   return part_group (writer, site, number, life->n_marks);
 }
 
@@ -141,6 +145,7 @@ group_of_free (const OpWriter *writer, const Analysis *analysis,
 {
   uint32_t number;
   const Lane *lane = sli_analysis_lane (analysis, object, 0, &number);
+
   return is_in_function (result)
                  && lane->lives[result->verdict.scope_life].within
              ? writer->slot_group[object->slot]
@@ -153,14 +158,17 @@ op_allocated (void *user, const Analysis *analysis, LiveObject *object,
 {
   OpWriter *writer = user;
   uint32_t site = writer->profile->final_map[object->node];
-  (void)unused;
+  uint32_t group;
+  ReplayOp *op;
+
+  (void) unused;
   object->slot = slot_take (writer);
-  uint32_t group = group_of_alloc (writer, analysis, object, site);
+  group = group_of_alloc (writer, analysis, object, site);
   writer->slot_group[object->slot] = group;
-  writer->slot_op[object->slot] = (uint32_t)writer->n_ops;
-  ReplayOp *op = op_add (writer);
+  writer->slot_op[object->slot] = (uint32_t) writer->n_ops;
+  op = op_add (writer);
   op->slot_allocated = object->slot << 1 | 1;
-  op->size = object->size > UINT32_MAX ? UINT32_MAX : (uint32_t)object->size;
+  op->size = object->size > UINT32_MAX ? UINT32_MAX : (uint32_t) object->size;
   op->site = site;
   op->group_align
       = is_in_function (&writer->profile->results[site]) ? 0 : group << 5;
@@ -177,6 +185,7 @@ groups_settle (OpWriter *writer)
   for (size_t i = 0; i < writer->n_ops; i++)
     {
       uint32_t group = writer->ops[i].group_align >> 5;
+
       if (group != 0 && writer->group_frees[group] < BURST_RUN_MIN)
         writer->ops[i].group_align &= 31;
     }
@@ -188,13 +197,18 @@ op_freed (void *user, const Analysis *analysis, const LiveObject *object,
           uint32_t unused, unsigned kind)
 {
   OpWriter *writer = user;
-  (void)unused;
-  (void)kind;
-  ReplayOp *alloc = &writer->ops[writer->slot_op[object->slot]];
-  const SiteResult *result = &writer->profile->results[alloc->site];
+  ReplayOp *alloc, *op;
+  const SiteResult *result;
+  uint32_t site;
+
+  (void) unused;
+  (void) kind;
+  alloc = &writer->ops[writer->slot_op[object->slot]];
+  result = &writer->profile->results[alloc->site];
   if (result->verdict.class == CLASS_OWNER)
     {
       Burst *burst = &writer->burst[alloc->site];
+
       if (burst->group == 0)
         burst->group = group_new (writer);
       writer->group_frees[burst->group]++;
@@ -203,8 +217,8 @@ op_freed (void *user, const Analysis *analysis, const LiveObject *object,
   else
     alloc->group_align |= group_of_free (writer, analysis, object, result)
                           << 5;
-  uint32_t site = alloc->site;
-  ReplayOp *op = op_add (writer); /* may move *alloc */
+  site = alloc->site;
+  op = op_add (writer); /* may move *alloc */
   *op = (ReplayOp){ .slot_allocated = object->slot << 1, .site = site };
   writer->free_slots[writer->n_free++] = object->slot;
 }
@@ -221,6 +235,8 @@ ops_save (const OpWriter *writer, int fd)
                       .bytes = writer->bytes,
                       .peak = profile->totals.peak };
   FILE *file = fdopen (dup (fd), "wb");
+  bool good;
+
   if (file == NULL)
     return false;
   fwrite (&head, sizeof head, 1, file);
@@ -232,14 +248,15 @@ ops_save (const OpWriter *writer, int fd)
       /* the larger of the two commonest sizes */
       size_t n;
       SizeCount *sizes = sli_sizes_sorted (result->stats, &n);
+
       for (size_t size = 0; size < n && size < 2; size++)
         if (sizes[size].size > site.pool_bytes)
-          site.pool_bytes = (uint32_t)sizes[size].size;
+          site.pool_bytes = (uint32_t) sizes[size].size;
       free (sizes);
       fwrite (&site, sizeof site, 1, file);
     }
   fwrite (writer->ops, sizeof (ReplayOp), writer->n_ops, file);
-  bool good = ferror (file) == 0;
+  good = ferror (file) == 0;
   return fclose (file) == 0 && good;
 }
 
@@ -247,22 +264,26 @@ ReplayFile
 sli_replay_write (Profile *profile, const ProfileOptions *options)
 {
   ReplayFile file = { .fd = sli_file_unnamed () };
+  OpWriter writer;
+  Analysis *analysis;
+  Reading reading;
+  const TraceEvent *event;
+
   snprintf (file.path, sizeof file.path, "/proc/self/fd/%d", file.fd);
-  OpWriter writer = { .profile = profile };
+  writer = (OpWriter){ .profile = profile };
   writer.burst = sli_tool_zero ((profile->n_results + 1) * sizeof (Burst));
   const uint32_t *maps[1] = { profile->final_map };
   const uint32_t n_sites[1] = { profile->n_results };
-  Analysis *analysis = sli_analysis_new (1, maps, n_sites);
+  analysis = sli_analysis_new (1, maps, n_sites);
   analysis->observer = (Observer){ op_allocated, op_freed, &writer };
   for (uint32_t i = 0; i < profile->n_results; i++)
     if (is_in_function (&profile->results[i]))
       analysis->frames = profile->sites;
-  Reading reading;
-  const TraceEvent *event;
   sli_reading_begin (&reading, profile, options, analysis, "operations");
   while ((event = sli_reading_next (&reading)) != NULL)
     {
       size_t at = writer.n_ops;
+
       sli_analysis_event (analysis, event);
       if (trace_op_is_alloc (event->op) && writer.n_ops > at)
         writer.ops[writer.n_ops - 1].group_align |= event->extra & 31;

@@ -30,9 +30,11 @@ static char **
 environment_with (char **environment, char *assignment)
 {
   size_t n = 0, n_name = strcspn (assignment, "=") + 1, n_kept = 0;
+  char **with;
+
   while (environment[n] != NULL)
     n++;
-  char **with = sli_tool_alloc ((n + 2) * sizeof *with);
+  with = sli_tool_alloc ((n + 2) * sizeof *with);
   for (size_t i = 0; i < n; i++)
     if (strncmp (environment[i], assignment, n_name) != 0)
       with[n_kept++] = environment[i];
@@ -48,10 +50,12 @@ self_spawn (char *const *arguments, int out, char **environment)
 {
   posix_spawn_file_actions_t actions;
   pid_t pid;
+  int error;
+
   posix_spawn_file_actions_init (&actions);
   posix_spawn_file_actions_adddup2 (&actions, out, STDOUT_FILENO);
-  int error = posix_spawn (&pid, "/proc/self/exe", &actions, NULL, arguments,
-                           environment);
+  error = posix_spawn (&pid, "/proc/self/exe", &actions, NULL, arguments,
+                       environment);
   posix_spawn_file_actions_destroy (&actions);
   if (error != 0)
     sli_tool_exit (TOOL_FAILED, "a replay can't be started: %s",
@@ -63,19 +67,26 @@ static pid_t
 child_spawn (const ReplayTask *task, int out, char **environment)
 {
   char numbers[6][24];
+  const char *backend;
+
   snprintf (numbers[0], 24, "%u", task->only_site);
   snprintf (numbers[1], 24, "%u", task->n_repeats);
   snprintf (numbers[2], 24, "%zu", task->block_bytes);
   snprintf (numbers[3], 24, "%u", task->pollute_lines);
   snprintf (numbers[4], 24, "%d", task->litter);
   snprintf (numbers[5], 24, "%d", (int) task->frees);
-  const char *backend
-      = task->advised ? "advised" : sli_backend_name (task->backend);
-  char *arguments[]
-      = { (char *)"slice-trace", (char *)"replay-run",
-          (char *)(uintptr_t)task->ops_path, (char *)(uintptr_t)backend,
-          numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
-          numbers[5], NULL };
+  backend = task->advised ? "advised" : sli_backend_name (task->backend);
+  char *arguments[] = { (char *) "slice-trace",
+                        (char *) "replay-run",
+                        (char *) (uintptr_t) task->ops_path,
+                        (char *) (uintptr_t) backend,
+                        numbers[0],
+                        numbers[1],
+                        numbers[2],
+                        numbers[3],
+                        numbers[4],
+                        numbers[5],
+                        NULL };
   return self_spawn (arguments, out, environment);
 }
 
@@ -98,6 +109,7 @@ child_start (const ReplayTask *task, int out)
   char **given
       = task->options == NULL ? NULL : environment_with (environment, options);
   pid_t pid = child_spawn (task, out, given == NULL ? environment : given);
+
   free (given);
   free (preloaded);
   free (options);
@@ -109,6 +121,7 @@ static bool
 result_parse (FILE *file, ReplayResult *result)
 {
   unsigned long long numbers[5];
+
   if (fscanf (file, "%llu %llu %llu %llu %lf %lf %llu", &numbers[0],
               &numbers[1], &numbers[2], &numbers[3], &result->nsec,
               &result->nsec_median, &numbers[4])
@@ -124,6 +137,7 @@ result_parse (FILE *file, ReplayResult *result)
   for (int i = 0; i < N_CURVE; i++)
     {
       unsigned long long value;
+
       if (fscanf (file, "%llu", &value) != 1)
         return false;
       result->curve[i] = value;
@@ -136,11 +150,14 @@ sli_replay_measure (const ReplayTask *task)
 {
   ReplayResult result = { 0 };
   int ends[2], status;
+  pid_t pid;
+  FILE *file;
+
   if (pipe2 (ends, O_CLOEXEC) != 0)
     sli_tool_exit (TOOL_FAILED, "pipe: %s", strerror (errno));
-  pid_t pid = child_start (task, ends[1]);
+  pid = child_start (task, ends[1]);
   close (ends[1]);
-  FILE *file = fdopen (ends[0], "r");
+  file = fdopen (ends[0], "r");
   result.good = result_parse (file, &result);
   fclose (file);
   waitpid (pid, &status, 0);
@@ -156,10 +173,11 @@ sli_replay_preload_check (const char *library)
 {
   int status;
   char *preload = sli_tool_text ("LD_PRELOAD=%s", library);
-  char *arguments[] = { (char *)"slice-trace", (char *)"replay-run",
-                        (char *)(uintptr_t)library, NULL };
+  char *arguments[] = { (char *) "slice-trace", (char *) "replay-run",
+                        (char *) (uintptr_t) library, NULL };
   char **environment = environment_with (environ, preload);
   pid_t pid = self_spawn (arguments, STDOUT_FILENO, environment);
+
   while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
     ;
   free (environment);
@@ -174,6 +192,7 @@ static int
 preload_look (char *libraries)
 {
   char *rest, *one = strtok_r (libraries, ": ", &rest);
+
   if (one == NULL)
     return TOOL_FAILED;
   for (; one != NULL; one = strtok_r (NULL, ": ", &rest))
@@ -185,6 +204,8 @@ preload_look (char *libraries)
 int
 sli_command_replay_run (int argc, char **argv)
 {
+  ReplayTask task;
+
   if (argc == 2)
     return preload_look (argv[1]);
   if (argc != 9)
@@ -192,14 +213,14 @@ sli_command_replay_run (int argc, char **argv)
   prctl (PR_SET_PDEATHSIG, SIGKILL); /* if the parent ends, no process reads
                                         the result */
   argv++;
-  ReplayTask task = { .ops_path = argv[0],
-                      .advised = strcmp (argv[1], "advised") == 0,
-                      .only_site = (uint32_t) strtoul (argv[2], NULL, 10),
-                      .n_repeats = (unsigned) atoi (argv[3]),
-                      .block_bytes = strtoul (argv[4], NULL, 10),
-                      .pollute_lines = (unsigned) atoi (argv[5]),
-                      .litter = atoi (argv[6]) != 0,
-                      .frees = (ReplayFrees) atoi (argv[7]) };
+  task = (ReplayTask){ .ops_path = argv[0],
+                       .advised = strcmp (argv[1], "advised") == 0,
+                       .only_site = (uint32_t) strtoul (argv[2], NULL, 10),
+                       .n_repeats = (unsigned) atoi (argv[3]),
+                       .block_bytes = strtoul (argv[4], NULL, 10),
+                       .pollute_lines = (unsigned) atoi (argv[5]),
+                       .litter = atoi (argv[6]) != 0,
+                       .frees = (ReplayFrees) atoi (argv[7]) };
   task.backend = task.advised ? BACKEND_MALLOC : sli_backend_by_name (argv[1]);
   if (task.backend == N_BACKENDS)
     sli_tool_exit (TOOL_FAILED, "%s: no such allocator", argv[1]);

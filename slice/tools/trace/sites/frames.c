@@ -1,7 +1,7 @@
 /* frames.c - how large a frame is at a call
  *
  * Tools.  If a function addresses its frame by the stack pointer, the frame's
- * size at a call is the same each time, and the unwind table has it.  Functions
+ * size at a call is the same each time, and the unwind table has it. Functions
  * with a frame pointer have no such entry.
  *
  * Source: DWARF 5, section 6.4; the System V ABI's .eh_frame.
@@ -20,6 +20,7 @@ stack_pointer (Dwfl_Module *module)
   GElf_Addr bias;
   GElf_Ehdr head;
   Elf *elf = dwfl_module_getelf (module, &bias);
+
   if (elf == NULL || gelf_getehdr (elf, &head) == NULL)
     return -1;
   switch (head.e_machine)
@@ -39,6 +40,8 @@ stack_pointer (Dwfl_Module *module)
 static bool
 offset_of_pointer (const Dwarf_Op *ops, size_t n, int pointer, uint64_t *bytes)
 {
+  uint64_t number;
+
   if (n != 1)
     return false;
   if (ops[0].atom == DW_OP_bregx)
@@ -47,7 +50,7 @@ offset_of_pointer (const Dwarf_Op *ops, size_t n, int pointer, uint64_t *bytes)
     *bytes = ops[0].number;
   else
     return false;
-  uint64_t number = ops[0].number;
+  number = ops[0].number;
   if (ops[0].atom != DW_OP_bregx)
     number = (uint64_t) (ops[0].atom - DW_OP_breg0);
   return number == (uint64_t) pointer && *bytes < 1u << 20;
@@ -60,6 +63,7 @@ return_end_find (Dwarf_Frame *frame, int64_t *end)
   Dwarf_Op space[3], *ops;
   size_t n;
   int number = dwarf_frame_info (frame, NULL, NULL, NULL);
+
   if (number < 0 || dwarf_frame_register (frame, number, space, &ops, &n) != 0
       || n == 0 || n > 2 || ops[0].atom != DW_OP_call_frame_cfa
       || (n == 2 && ops[1].atom != DW_OP_plus_uconst))
@@ -78,13 +82,15 @@ sli_frame_find (Symbols *symbols, uint64_t pc, uint64_t *bytes,
   Dwarf_Op *ops;
   size_t n;
   Dwarf_CFI *cfi = module == NULL ? NULL : dwfl_module_eh_cfi (module, &bias);
+  bool good;
+
   if (cfi == NULL
       || dwarf_cfi_addrframe (cfi, (pc & TRACE_PC_MASK) - 1 - bias, &frame)
              != 0)
     return false;
-  bool good = dwarf_frame_cfa (frame, &ops, &n) == 0
-              && offset_of_pointer (ops, n, stack_pointer (module), bytes)
-              && return_end_find (frame, return_end);
+  good = dwarf_frame_cfa (frame, &ops, &n) == 0
+         && offset_of_pointer (ops, n, stack_pointer (module), bytes)
+         && return_end_find (frame, return_end);
   free (frame);
   return good;
 }

@@ -24,6 +24,7 @@ scopes_find (Dwarf_Die *unit, uint64_t address, Dwarf_Die **scopes)
 {
   Dwarf_Die *found = NULL;
   int n = dwarf_getscopes (unit, address, &found);
+
   n = n <= 0 ? 0 : dwarf_getscopes_die (&found[0], scopes);
   free (found);
   return n;
@@ -35,6 +36,7 @@ die_follow (Dwarf_Die *die, unsigned name)
 {
   Dwarf_Attribute attribute;
   Dwarf_Die other;
+
   if (dwarf_formref_die (dwarf_attr (die, name, &attribute), &other) != NULL)
     *die = other;
 }
@@ -45,22 +47,29 @@ static char *
 declared_name (const Dwarf_Die *scope)
 {
   Dwarf_Die origin = *scope, *around = NULL;
+  const char *own;
+  int n;
+  bool lambda;
+  char *name;
+
   die_follow (&origin, DW_AT_abstract_origin);
   die_follow (&origin, DW_AT_specification);
-  const char *own = dwarf_diename (&origin);
-  int n = own == NULL ? 0 : dwarf_getscopes_die (&origin, &around);
-  bool lambda = own != NULL && n > 2 && strcmp (own, "operator()") == 0;
-  char *name = own == NULL ? NULL : sli_tool_text ("%s", own);
+  own = dwarf_diename (&origin);
+  n = own == NULL ? 0 : dwarf_getscopes_die (&origin, &around);
+  lambda = own != NULL && n > 2 && strcmp (own, "operator()") == 0;
+  name = own == NULL ? NULL : sli_tool_text ("%s", own);
   for (int i = 1; i < n; i++)
     {
       const char *outer = dwarf_diename (&around[i]);
+      char *longer;
+
       if (dwarf_tag (&around[i]) == DW_TAG_compile_unit
           || (outer == NULL && i > 1))
         continue;
-      char *longer = i == 1 && lambda && (outer == NULL || outer[0] == '<')
-                         ? sli_tool_text ("{lambda}")
-                     : outer == NULL ? sli_tool_text ("%s", name)
-                                     : sli_tool_text ("%s::%s", outer, name);
+      longer = i == 1 && lambda && (outer == NULL || outer[0] == '<')
+                   ? sli_tool_text ("{lambda}")
+               : outer == NULL ? sli_tool_text ("%s", name)
+                               : sli_tool_text ("%s::%s", outer, name);
       free (name);
       name = longer;
     }
@@ -75,9 +84,11 @@ inline_name (const Symbols *symbols, Dwarf_Die *scope)
   const char *raw = dwarf_formstring (
       dwarf_attr_integrate (scope, DW_AT_linkage_name, &attribute));
   char *declared = raw == NULL ? declared_name (scope) : NULL;
+  char *name;
+
   if (raw == NULL && declared == NULL)
     return NULL;
-  char *name = sli_symbols_name (symbols, raw != NULL ? raw : declared);
+  name = sli_symbols_name (symbols, raw != NULL ? raw : declared);
   free (declared);
   return name;
 }
@@ -90,6 +101,7 @@ line_of_call (Symbol *symbol, Dwarf_Die *unit, Dwarf_Die *scope)
   Dwarf_Word file, line;
   Dwarf_Files *files;
   size_t n_files;
+
   if (dwarf_formudata (dwarf_attr (scope, DW_AT_call_file, &attribute), &file)
           != 0
       || dwarf_formudata (dwarf_attr (scope, DW_AT_call_line, &attribute),
@@ -98,9 +110,9 @@ line_of_call (Symbol *symbol, Dwarf_Die *unit, Dwarf_Die *scope)
       || dwarf_getsrcfiles (unit, &files, &n_files) != 0
       || dwarf_filesrc (files, file, NULL, NULL) == NULL)
     return;
-  free ((char *)symbol->file);
+  free ((char *) symbol->file);
   symbol->file = sli_tool_text ("%s", dwarf_filesrc (files, file, NULL, NULL));
-  symbol->line = (uint32_t)line;
+  symbol->line = (uint32_t) line;
 }
 
 /* Where a call is in the source: from its innermost function outward, as far
@@ -121,6 +133,7 @@ static void
 place_add (CallPlace *place, Dwarf_Die *inner, bool is_library)
 {
   static const unsigned names[] = { DW_AT_call_line, DW_AT_call_column };
+
   place->ended |= is_library && place->is_own;
   if (place->ended)
     return;
@@ -129,6 +142,7 @@ place_add (CallPlace *place, Dwarf_Die *inner, bool is_library)
     {
       Dwarf_Attribute attribute;
       Dwarf_Word number;
+
       if (dwarf_formudata (dwarf_attr (inner, names[i], &attribute), &number)
           == 0)
         place->sum = sli_xxh64 (&number, sizeof number, place->sum);
@@ -141,6 +155,8 @@ static void
 chain_add (Symbol *symbol, Dwarf_Die *unit, Dwarf_Die *scope, char **chain,
            const char *name)
 {
+  char *longer;
+
   if (*chain == NULL && sli_name_is_library (name))
     {
       line_of_call (symbol, unit, scope);
@@ -148,11 +164,11 @@ chain_add (Symbol *symbol, Dwarf_Die *unit, Dwarf_Die *scope, char **chain,
     }
   if (*chain == NULL && sli_name_is_library (symbol->function))
     {
-      free ((char *)symbol->function);
+      free ((char *) symbol->function);
       symbol->function = strdup (name);
     }
-  char *longer = *chain == NULL ? sli_tool_text ("%s", name)
-                                : sli_tool_text ("%s < %s", *chain, name);
+  longer = *chain == NULL ? sli_tool_text ("%s", name)
+                          : sli_tool_text ("%s < %s", *chain, name);
   free (*chain);
   *chain = longer;
 }
@@ -168,11 +184,14 @@ sli_inlines_find (const Symbols *symbols, Symbol *symbol, Dwfl_Module *module,
   bool is_library = sli_name_is_library (symbol->function);
   char *chain = NULL;
   int n = unit == NULL ? 0 : scopes_find (unit, address - bias, &scopes);
+
   for (int i = 0; i < n; i++)
     {
+      char *name;
+
       if (dwarf_tag (&scopes[i]) != DW_TAG_inlined_subroutine)
         continue;
-      char *name = inline_name (symbols, &scopes[i]);
+      name = inline_name (symbols, &scopes[i]);
       if (name == NULL)
         continue;
       place_add (&place, inner, sli_name_is_library (name));

@@ -25,6 +25,7 @@ name_qualified (const char *name)
 {
   const char *begin = name, *end = strstr (name, "operator");
   int depth = 0;
+
   for (const char *at = name; *at != '\0' && at != end; at++)
     if (strchr ("<([{", *at) != NULL)
       {
@@ -47,6 +48,7 @@ static size_t
 name_length (const char *name)
 {
   size_t n = 0;
+
   while (name[n] != '\0' && name[n] != '<' && name[n] != '.')
     {
       if (name[n] == '(' && n > 0 && name[n - 1] != ':')
@@ -63,6 +65,7 @@ sli_name_plain (const char *name, char *text, size_t size)
 {
   const char *begin = name_qualified (name);
   size_t n = name_length (begin);
+
   if (n >= size)
     n = size - 1;
   memcpy (text, begin, n);
@@ -78,16 +81,18 @@ starts_with (const char *text, const char *start)
 bool
 sli_name_is_library (const char *name)
 {
+  const char *found, *plain;
+
   for (size_t i = 0; i < sizeof header_functions / sizeof *header_functions;
        i++)
     if (strcmp (name, header_functions[i]) == 0)
       return true;
-  const char *found = strstr (name, "operator new");
+  found = strstr (name, "operator new");
   if (found == NULL)
     found = strstr (name, "operator delete");
   if (found != NULL && (found == name || found[-1] == ':'))
     return true;
-  const char *plain = name_qualified (name);
+  plain = name_qualified (name);
   return starts_with (plain, "std::") || starts_with (plain, "__gnu_")
          || starts_with (plain, "slice::");
 }

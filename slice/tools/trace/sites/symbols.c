@@ -84,8 +84,9 @@ is_same_build (int fd, const ReadModule *module)
   Elf *elf = elf_begin (fd, ELF_C_READ_MMAP, NULL);
   ssize_t n = elf == NULL ? -1 : dwelf_elf_gnu_build_id (elf, &id);
   bool same = module->n_build_id == 0 || n <= 0
-              || ((size_t)n == module->n_build_id
-                  && memcmp (id, module->build_id, (size_t)n) == 0);
+              || ((size_t) n == module->n_build_id
+                  && memcmp (id, module->build_id, (size_t) n) == 0);
+
   elf_end (elf);
   return same;
 }
@@ -94,6 +95,7 @@ static void
 set_fill (Symbols *symbols, uint32_t tag)
 {
   Dwfl *set = dwfl_begin (&callbacks);
+
   symbols->sets[tag] = set;
   if (set == NULL)
     return;
@@ -101,9 +103,11 @@ set_fill (Symbols *symbols, uint32_t tag)
   for (size_t i = 0; i < symbols->reader->n_modules; i++)
     {
       const ReadModule *module = &symbols->reader->modules[i];
+      int fd;
+
       if (module->tag != tag || module->path[0] != '/')
         continue;
-      int fd = open (module->path, O_RDONLY | O_CLOEXEC);
+      fd = open (module->path, O_RDONLY | O_CLOEXEC);
       if (fd < 0)
         continue;
       if (!is_same_build (fd, module))
@@ -124,6 +128,8 @@ Symbols *
 sli_symbols_new (const TraceReader *reader)
 {
   Symbols *symbols = sli_tool_zero (sizeof *symbols);
+  void *runtime;
+
   symbols->reader = reader;
   for (size_t i = 0; i < reader->n_modules; i++)
     if (reader->modules[i].tag >= symbols->n_sets
@@ -133,10 +139,10 @@ sli_symbols_new (const TraceReader *reader)
   symbols->own = sli_tool_zero (reader->n_modules + 1);
   /* what was loaded first is the program */
   symbols->own[0] = true;
-  void *runtime = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+  runtime = dlopen ("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
   if (runtime != NULL)
-    symbols->demangle = (char *(*)(const char *, char *, size_t *,
-                                   int *))dlsym (runtime, "__cxa_demangle");
+    symbols->demangle = (char *(*) (const char *, char *, size_t *,
+                                    int *) ) dlsym (runtime, "__cxa_demangle");
   return symbols;
 }
 
@@ -145,9 +151,9 @@ sli_symbols_free (Symbols *symbols)
 {
   for (uint32_t i = 0; i < symbols->n_known; i++)
     {
-      free ((char *)symbols->known[i]->function);
-      free ((char *)symbols->known[i]->file);
-      free ((char *)symbols->known[i]->inlined);
+      free ((char *) symbols->known[i]->function);
+      free ((char *) symbols->known[i]->file);
+      free ((char *) symbols->known[i]->inlined);
       free (symbols->known[i]);
     }
   sli_table_free (&symbols->by_pc);
@@ -167,15 +173,18 @@ char *
 sli_symbols_name (const Symbols *symbols, const char *raw)
 {
   char *plain = NULL;
+  char *name, *version;
+
   if (symbols->demangle != NULL && raw[0] == '_' && raw[1] == 'Z')
     {
       int status;
+
       plain = symbols->demangle (raw, NULL, NULL, &status);
     }
-  char *name = strdup (plain != NULL ? plain : raw);
+  name = strdup (plain != NULL ? plain : raw);
   free (plain);
   /* "malloc@@GLIBC_2.2.5" */
-  char *version = strchr (name, '@');
+  version = strchr (name, '@');
   if (version != NULL && version != name)
     *version = '\0';
   if (strlen (name) > NAME_CHARS_MAX)
@@ -187,9 +196,11 @@ const ReadModule *
 sli_symbols_module (const Symbols *symbols, uint64_t pc)
 {
   uint64_t address = pc & TRACE_PC_MASK;
+
   for (size_t i = 0; i < symbols->reader->n_modules; i++)
     {
       const ReadModule *module = &symbols->reader->modules[i];
+
       if (module->tag == pc >> TRACE_PC_BITS && address >= module->low
           && address < module->high)
         return module;
@@ -201,6 +212,7 @@ bool
 sli_symbols_own (Symbols *symbols, const char *expression)
 {
   regex_t compiled;
+
   if (regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
     return false;
   for (size_t i = 0; i < symbols->reader->n_modules; i++)
@@ -217,10 +229,12 @@ sli_symbols_is_library (Symbols *symbols, uint64_t pc)
 {
   const ReadModule *modules = symbols->reader->modules;
   uint64_t address = pc & TRACE_PC_MASK, tag = pc >> TRACE_PC_BITS;
+
   for (size_t i = 0; i < symbols->reader->n_modules; i++)
     {
       /* most frames lie where the one before did */
       size_t at = (symbols->last_module + i) % symbols->reader->n_modules;
+
       if (modules[at].tag == tag && address >= modules[at].low
           && address < modules[at].high)
         {
@@ -239,12 +253,14 @@ static int
 function_compare (const void *a, const void *b)
 {
   const Function *left = a, *right = b;
+  bool left_hidden, right_hidden;
+
   if (left->start != right->start)
     return left->start < right->start ? -1 : 1;
   if (left->global != right->global)
     return left->global ? -1 : 1;
-  bool left_hidden = left->name[0] == '_' && left->name[1] != 'Z';
-  bool right_hidden = right->name[0] == '_' && right->name[1] != 'Z';
+  left_hidden = left->name[0] == '_' && left->name[1] != 'Z';
+  right_hidden = right->name[0] == '_' && right->name[1] != 'Z';
   if (left_hidden != right_hidden)
     return left_hidden ? 1 : -1;
   return strcmp (left->name, right->name);
@@ -254,8 +270,9 @@ static void
 table_fill (FunctionTable *table)
 {
   int n = dwfl_module_getsymtab (table->module);
+
   table->functions
-      = sli_tool_alloc ((size_t)(n < 0 ? 0 : n) * sizeof (Function));
+      = sli_tool_alloc ((size_t) (n < 0 ? 0 : n) * sizeof (Function));
   for (int i = 1; i < n; i++)
     {
       GElf_Sym symbol;
@@ -263,6 +280,7 @@ table_fill (FunctionTable *table)
       const char *name = dwfl_module_getsym_info (table->module, i, &symbol,
                                                   &address, NULL, NULL, NULL);
       int type = GELF_ST_TYPE (symbol.st_info);
+
       if (name == NULL || name[0] == '\0' || symbol.st_size == 0
           || symbol.st_shndx == SHN_UNDEF
           || (type != STT_FUNC && type != STT_GNU_IFUNC))
@@ -278,12 +296,14 @@ table_fill (FunctionTable *table)
 static const FunctionTable *
 table_of (Symbols *symbols, Dwfl_Module *module)
 {
+  FunctionTable *table;
+
   for (size_t i = 0; i < symbols->n_tables; i++)
     if (symbols->tables[i].module == module)
       return &symbols->tables[i];
   symbols->tables = sli_tool_grow (
       symbols->tables, (symbols->n_tables + 1) * sizeof (FunctionTable));
-  FunctionTable *table = &symbols->tables[symbols->n_tables++];
+  table = &symbols->tables[symbols->n_tables++];
   *table = (FunctionTable){ .module = module };
   table_fill (table);
   return table;
@@ -293,9 +313,13 @@ static const Function *
 function_find (const FunctionTable *table, uint64_t address)
 {
   size_t low = 0, high = table->n;
+  uint64_t start;
+  const Function *found = NULL;
+
   while (low < high)
     {
       size_t middle = low + (high - low) / 2;
+
       if (table->functions[middle].start <= address)
         low = middle + 1;
       else
@@ -303,8 +327,7 @@ function_find (const FunctionTable *table, uint64_t address)
     }
   if (low == 0)
     return NULL;
-  uint64_t start = table->functions[low - 1].start;
-  const Function *found = NULL;
+  start = table->functions[low - 1].start;
   /* names of the same place are adjacent, the best one first */
   for (size_t i = low; i-- > 0 && table->functions[i].start == start;)
     if (address - start < table->functions[i].size)
@@ -327,7 +350,7 @@ loaded_module (Symbols *symbols, uint32_t tag, uint64_t address)
 Dwfl_Module *
 sli_symbols_loaded (Symbols *symbols, uint64_t pc)
 {
-  return loaded_module (symbols, (uint32_t)(pc >> TRACE_PC_BITS),
+  return loaded_module (symbols, (uint32_t) (pc >> TRACE_PC_BITS),
                         (pc & TRACE_PC_MASK) - 1);
 }
 
@@ -336,10 +359,11 @@ sli_symbols_start (Symbols *symbols, uint64_t pc)
 {
   uint64_t address = (pc & TRACE_PC_MASK) - 1;
   Dwfl_Module *module
-      = loaded_module (symbols, (uint32_t)(pc >> TRACE_PC_BITS), address);
+      = loaded_module (symbols, (uint32_t) (pc >> TRACE_PC_BITS), address);
   const Function *function
       = module == NULL ? NULL
                        : function_find (table_of (symbols, module), address);
+
   return function == NULL ? 0 : function->start | (pc & ~TRACE_PC_MASK);
 }
 
@@ -347,27 +371,30 @@ static void
 symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag, uint64_t address)
 {
   Dwfl_Module *module = loaded_module (symbols, tag, address);
+  const Function *function;
+  Dwfl_Line *line;
+  int number, column;
+  const char *file;
+
   if (module == NULL)
     return;
-  const Function *function
-      = function_find (table_of (symbols, module), address);
+  function = function_find (table_of (symbols, module), address);
   if (function != NULL)
     {
-      free ((char *)symbol->function);
+      free ((char *) symbol->function);
       symbol->function = sli_symbols_name (symbols, function->name);
       symbol->named = true;
     }
-  Dwfl_Line *line = dwfl_module_getsrc (module, address);
-  int number, column;
-  const char *file = line == NULL ? NULL
-                                  : dwfl_lineinfo (line, NULL, &number,
-                                                   &column, NULL, NULL);
+  line = dwfl_module_getsrc (module, address);
+  file = line == NULL
+             ? NULL
+             : dwfl_lineinfo (line, NULL, &number, &column, NULL, NULL);
   if (file != NULL)
     {
       symbol->file = strdup (file);
-      symbol->line = (uint32_t)number;
+      symbol->line = (uint32_t) number;
       symbol->call = sli_xxh64 (file, strlen (file),
-                                (uint64_t)number << 32 | (uint32_t)column);
+                                (uint64_t) number << 32 | (uint32_t) column);
       sli_inlines_find (symbols, symbol, module, address,
                         function == NULL ? address : function->start);
     }
@@ -379,22 +406,28 @@ symbol_line (const Symbols *symbols, Symbol *symbol, uint64_t pc)
   uint64_t id = pc & TRACE_PC_MASK;
   const char *text
       = id < symbols->reader->n_strings ? symbols->reader->strings[id] : NULL;
+  const char *colon;
+
   symbol->function = strdup (text == NULL ? "?" : text);
   symbol->module = "source";
   symbol->named = true;
   symbol->key = sli_xxh64 (symbol->function, strlen (symbol->function), 1);
-  const char *colon = strrchr (symbol->function, ':');
+  colon = strrchr (symbol->function, ':');
   if (colon != NULL)
     {
       symbol->file
-          = strndup (symbol->function, (size_t)(colon - symbol->function));
-      symbol->line = (uint32_t)atoi (colon + 1);
+          = strndup (symbol->function, (size_t) (colon - symbol->function));
+      symbol->line = (uint32_t) atoi (colon + 1);
     }
 }
 
 static void
 symbol_fill (Symbols *symbols, Symbol *symbol, uint64_t pc)
 {
+  uint64_t address;
+  const ReadModule *module;
+  const char *slash;
+
   if (pc >> TRACE_PC_BITS == TRACE_PC_TAG_LINE)
     {
       symbol_line (symbols, symbol, pc);
@@ -409,17 +442,17 @@ symbol_fill (Symbols *symbols, Symbol *symbol, uint64_t pc)
     }
   /* a return address may be the next function's first: one back is within
    * the call */
-  uint64_t address = (pc & TRACE_PC_MASK) - 1;
-  const ReadModule *module = sli_symbols_module (symbols, pc);
+  address = (pc & TRACE_PC_MASK) - 1;
+  module = sli_symbols_module (symbols, pc);
   if (module == NULL)
     {
       symbol->function
-          = sli_tool_text ("0x%llx", (unsigned long long)address + 1);
+          = sli_tool_text ("0x%llx", (unsigned long long) address + 1);
       symbol->module = "?";
       symbol->key = pc;
       return;
     }
-  const char *slash = strrchr (module->path, '/');
+  slash = strrchr (module->path, '/');
   symbol->module = slash == NULL ? module->path : slash + 1;
   symbol->offset = address + 1 - module->bias;
   symbol->key = sli_xxh64 (
@@ -428,14 +461,16 @@ symbol_fill (Symbols *symbols, Symbol *symbol, uint64_t pc)
           ? symbol->offset
           : sli_xxh64 (module->path, strlen (module->path), symbol->offset));
   symbol->function = sli_tool_text ("%s+0x%llx", symbol->module,
-                                    (unsigned long long)symbol->offset);
-  symbol_name (symbols, symbol, (uint32_t)(pc >> TRACE_PC_BITS), address);
+                                    (unsigned long long) symbol->offset);
+  symbol_name (symbols, symbol, (uint32_t) (pc >> TRACE_PC_BITS), address);
 }
 
 const Symbol *
 sli_symbols_find (Symbols *symbols, uint64_t pc)
 {
   uint32_t *number = sli_table_add (&symbols->by_pc, pc);
+  Symbol *symbol;
+
   if (*number != 0)
     return symbols->known[*number - 1];
   if (symbols->n_known == symbols->capacity)
@@ -444,7 +479,7 @@ sli_symbols_find (Symbols *symbols, uint64_t pc)
       symbols->known = sli_tool_grow (symbols->known,
                                       symbols->capacity * sizeof (Symbol *));
     }
-  Symbol *symbol = sli_tool_zero (sizeof *symbol);
+  symbol = sli_tool_zero (sizeof *symbol);
   symbols->known[symbols->n_known] = symbol;
   *number = ++symbols->n_known;
   symbol_fill (symbols, symbol, pc);

@@ -17,13 +17,15 @@
 size_t
 sli_utf8_length (const char *string)
 {
-  const unsigned char *text = (const unsigned char *)string;
+  const unsigned char *text = (const unsigned char *) string;
+  size_t n;
+
   if (text[0] < 0x80)
     return 1;
-  size_t n = text[0] >= 0xf0 && text[0] < 0xf5   ? 4
-             : text[0] >= 0xe0                   ? 3
-             : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
-                                                 : 0;
+  n = text[0] >= 0xf0 && text[0] < 0xf5   ? 4
+      : text[0] >= 0xe0                   ? 3
+      : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
+                                          : 0;
   if (text[0] >= 0xf5)
     return 0;
   for (size_t i = 1; i < n; i++)
@@ -41,11 +43,13 @@ sli_utf8_length (const char *string)
 static void
 put_string (FILE *file, const char *text)
 {
-  const unsigned char *at = (const unsigned char *)text;
+  const unsigned char *at = (const unsigned char *) text;
+
   fputc ('"', file);
   while (*at != '\0')
     {
-      size_t n = sli_utf8_length ((const char *)at);
+      size_t n = sli_utf8_length ((const char *) at);
+
       if (n == 0)
         {
           fputs ("\\ufffd", file);
@@ -107,7 +111,7 @@ void
 sli_json_uint (JsonOut *out, const char *key, uint64_t value)
 {
   put_key (out, key);
-  fprintf (out->file, "%llu", (unsigned long long)value);
+  fprintf (out->file, "%llu", (unsigned long long) value);
 }
 
 void
@@ -168,23 +172,23 @@ static char *
 put_utf8 (char *end, unsigned long code)
 {
   if (code < 0x80)
-    *end++ = (char)code;
+    *end++ = (char) code;
   else if (code < 0x800)
     {
-      *end++ = (char)(0xc0 | code >> 6);
-      *end++ = (char)(0x80 | (code & 0x3f));
+      *end++ = (char) (0xc0 | code >> 6);
+      *end++ = (char) (0x80 | (code & 0x3f));
     }
   else
     {
       if (code < 0x10000)
-        *end++ = (char)(0xe0 | code >> 12);
+        *end++ = (char) (0xe0 | code >> 12);
       else
         {
-          *end++ = (char)(0xf0 | code >> 18);
-          *end++ = (char)(0x80 | (code >> 12 & 0x3f));
+          *end++ = (char) (0xf0 | code >> 18);
+          *end++ = (char) (0x80 | (code >> 12 & 0x3f));
         }
-      *end++ = (char)(0x80 | (code >> 6 & 0x3f));
-      *end++ = (char)(0x80 | (code & 0x3f));
+      *end++ = (char) (0x80 | (code >> 6 & 0x3f));
+      *end++ = (char) (0x80 | (code & 0x3f));
     }
   return end;
 }
@@ -194,9 +198,10 @@ static bool
 parse_code (Parser *parser, unsigned long *code)
 {
   char digits[5] = "";
+
   for (int i = 0; i < 4; i++)
     {
-      if (!isxdigit ((unsigned char)*parser->at))
+      if (!isxdigit ((unsigned char) *parser->at))
         return false;
       digits[i] = *parser->at++;
     }
@@ -209,6 +214,7 @@ static char *
 parse_unicode (Parser *parser, char *end)
 {
   unsigned long code, low;
+
   if (!parse_code (parser, &code) || code == 0)
     return NULL;
   if (code < 0xd800 || code >= 0xe000)
@@ -223,9 +229,11 @@ static char *
 parse_escape (Parser *parser, char *end)
 {
   static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+  const char *found;
+
   if (take (parser, 'u'))
     return parse_unicode (parser, end);
-  const char *found = *parser->at == '\0' ? NULL : strchr (from, *parser->at);
+  found = *parser->at == '\0' ? NULL : strchr (from, *parser->at);
   if (found == NULL)
     return NULL;
   parser->at++;
@@ -236,13 +244,16 @@ parse_escape (Parser *parser, char *end)
 static char *
 parse_string (Parser *parser)
 {
+  const char *close;
+  char *text, *end;
+
   if (!take (parser, '"'))
     return NULL;
-  const char *close = parser->at;
+  close = parser->at;
   while (*close != '"' && *close != '\0')
     close += *close == '\\' && close[1] != '\0' ? 2 : 1;
-  char *text = sli_tool_alloc ((size_t)(close - parser->at) + 4);
-  char *end = text;
+  text = sli_tool_alloc ((size_t) (close - parser->at) + 4);
+  end = text;
   while (end != NULL && *parser->at != '"' && *parser->at != '\0')
     if (take (parser, '\\'))
       end = parse_escape (parser, end);
@@ -260,13 +271,15 @@ parse_string (Parser *parser)
 static JsonValue *
 item_add (JsonValue *parent)
 {
+  JsonValue *item;
+
   if (parent->n_items == parent->capacity)
     {
       parent->capacity = parent->capacity * 2 + 4;
       parent->items = sli_tool_grow (parent->items,
                                      parent->capacity * sizeof (JsonValue));
     }
-  JsonValue *item = &parent->items[parent->n_items++];
+  item = &parent->items[parent->n_items++];
   memset (item, 0, sizeof *item);
   return item;
 }
@@ -281,6 +294,7 @@ parse_items (Parser *parser, JsonValue *value, char close)
   for (;;)
     {
       JsonValue *item = item_add (value);
+
       skip_space (parser);
       if (close == '}')
         {
@@ -310,9 +324,13 @@ parse_word (Parser *parser, JsonValue *value)
   } words[] = { { "true", JSON_BOOL, 1 },
                 { "false", JSON_BOOL, 0 },
                 { "null", JSON_NULL, 0 } };
+  const char *digits;
+  char *end;
+
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     {
       size_t n = strlen (words[i].word);
+
       if (strncmp (parser->at, words[i].word, n) == 0)
         {
           value->type = words[i].type;
@@ -322,11 +340,10 @@ parse_word (Parser *parser, JsonValue *value)
         }
     }
   /* strtod() also takes inf, 0x1 and so on, which are no JSON */
-  const char *digits = parser->at + (*parser->at == '-');
-  if (!isdigit ((unsigned char)digits[0]) || digits[1] == 'x'
+  digits = parser->at + (*parser->at == '-');
+  if (!isdigit ((unsigned char) digits[0]) || digits[1] == 'x'
       || digits[1] == 'X')
     return fail (parser, "a value is wrong");
-  char *end;
   value->type = JSON_NUMBER;
   value->number = strtod (parser->at, &end);
   parser->at = end;
@@ -337,6 +354,7 @@ static bool
 parse_value (Parser *parser, JsonValue *value)
 {
   bool good;
+
   skip_space (parser);
   if (++parser->depth > DEPTH_MAX)
     return fail (parser, "it is too deep");
@@ -387,6 +405,7 @@ sli_json_parse (const char *text, char *error)
   Parser parser = { .start = text, .at = text };
   JsonValue *value = sli_tool_zero (sizeof *value);
   bool good = parse_value (&parser, value);
+
   if (good)
     {
       skip_space (&parser);
@@ -394,7 +413,7 @@ sli_json_parse (const char *text, char *error)
     }
   if (good)
     return value;
-  snprintf (error, 256, "at byte %zu: %s", (size_t)(parser.at - parser.start),
+  snprintf (error, 256, "at byte %zu: %s", (size_t) (parser.at - parser.start),
             parser.problem);
   sli_json_free (value);
   return NULL;
@@ -405,12 +424,13 @@ sli_json_load (const char *path, char *error)
 {
   size_t n;
   char *text = sli_file_read (path, &n);
+  JsonValue *value = NULL;
+
   if (text == NULL)
     {
       snprintf (error, 256, "%s", strerror (errno));
       return NULL;
     }
-  JsonValue *value = NULL;
   if (strlen (text) == n)
     value = sli_json_parse (text, error);
   else
@@ -434,6 +454,7 @@ sli_json_items (const JsonValue *object, const char *key)
 {
   static const JsonValue nothing = { .type = JSON_NULL };
   const JsonValue *found = sli_json_get (object, key);
+
   return found == NULL ? &nothing : found;
 }
 
@@ -448,6 +469,7 @@ sli_json_item_text (const JsonValue *array, size_t i)
 {
   const char *text
       = array != NULL && i < array->n_items ? array->items[i].text : NULL;
+
   return text == NULL ? "" : text;
 }
 
@@ -455,6 +477,7 @@ double
 sli_json_number (const JsonValue *object, const char *key)
 {
   const JsonValue *found = sli_json_get (object, key);
+
   return found == NULL ? 0 : found->number;
 }
 
@@ -462,5 +485,6 @@ const char *
 sli_json_string (const JsonValue *object, const char *key)
 {
   const JsonValue *found = sli_json_get (object, key);
+
   return found == NULL || found->text == NULL ? "" : found->text;
 }

@@ -12,7 +12,8 @@ sli_origin_write (JsonOut *out, const Profile *profile)
 {
   const TraceFileHead *head = &profile->reader->head;
   char *recording = sli_tool_text (
-      "%llu.%u", (unsigned long long)head->start_unix_nsec, head->pid);
+      "%llu.%u", (unsigned long long) head->start_unix_nsec, head->pid);
+
   sli_json_text (out, "recording", recording);
   free (recording);
   sli_json_begin (out, "options", '[');
@@ -25,6 +26,7 @@ void
 sli_origin_copy (JsonOut *out, const JsonValue *document)
 {
   const JsonValue *options = sli_json_items (document, "options");
+
   sli_json_text (out, "recording", sli_json_string (document, "recording"));
   sli_json_begin (out, "options", '[');
   for (size_t i = 0; i < options->n_items; i++)
@@ -37,13 +39,16 @@ static char *
 options_text (const JsonValue *document)
 {
   const JsonValue *options = sli_json_get (document, "options");
+  char *text;
+
   if (options == NULL || options->type != JSON_ARRAY)
     return NULL;
-  char *text = sli_tool_text ("%s", "");
+  text = sli_tool_text ("%s", "");
   for (size_t i = 0; i < options->n_items; i++)
     {
       char *longer = sli_tool_text ("%s%s%s", text, i == 0 ? "" : " ",
                                     sli_json_item_text (options, i));
+
       free (text);
       text = longer;
     }
@@ -61,11 +66,12 @@ sli_origin_options_check (const OriginFile *one, const OriginFile *other)
 {
   char *left = options_text (one->document);
   char *right = options_text (other->document);
+
   if (left != NULL && right != NULL && strcmp (left, right) != 0)
     sli_tool_exit (TOOL_BAD_INPUT,
-                  "%s was made with %s, %s with %s: their sites are not the "
-                  "same ones; make both with the same options",
-                  one->path, or_none (left), other->path, or_none (right));
+                   "%s was made with %s, %s with %s: their sites are not the "
+                   "same ones; make both with the same options",
+                   one->path, or_none (left), other->path, or_none (right));
   free (left);
   free (right);
 }
@@ -75,10 +81,11 @@ sli_origin_check (const OriginFile *one, const OriginFile *other)
 {
   const char *left = sli_json_string (one->document, "recording");
   const char *right = sli_json_string (other->document, "recording");
+
   if (left[0] != '\0' && right[0] != '\0' && strcmp (left, right) != 0)
     sli_tool_exit (TOOL_BAD_INPUT,
-                  "%s and %s are of two recordings: make both of one",
-                  one->path, other->path);
+                   "%s and %s are of two recordings: make both of one",
+                   one->path, other->path);
   sli_origin_options_check (one, other);
 }
 
@@ -86,18 +93,20 @@ void
 sli_origin_given_check (const OriginFile *file, const char *const *given)
 {
   const JsonValue *options = sli_json_get (file->document, "options");
+  size_t n = 0;
+  char *text;
+
   if (given == NULL || given[0] == NULL || options == NULL)
     return;
-  size_t n = 0;
   while (given[n] != NULL && n < options->n_items
          && strcmp (given[n], sli_json_item_text (options, n)) == 0)
     n++;
   if (given[n] == NULL && n == options->n_items)
     return;
-  char *text = options_text (file->document);
+  text = options_text (file->document);
   sli_tool_exit (TOOL_BAD_INPUT,
-                "%s was made with %s: %s does not change it any more; give "
-                "its trace, or make it again",
-                file->path, or_none (text == NULL ? "" : text),
-                given[n] != NULL ? given[n] : given[0]);
+                 "%s was made with %s: %s does not change it any more; give "
+                 "its trace, or make it again",
+                 file->path, or_none (text == NULL ? "" : text),
+                 given[n] != NULL ? given[n] : given[0]);
 }

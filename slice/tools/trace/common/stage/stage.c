@@ -18,9 +18,11 @@ is_trace (const char *path)
 {
   char magic[8] = "";
   FILE *file = fopen (path, "re");
+  size_t n;
+
   if (file == NULL)
     return false;
-  size_t n = fread (magic, 1, sizeof magic, file);
+  n = fread (magic, 1, sizeof magic, file);
   fclose (file);
   return n == sizeof magic && memcmp (magic, TRACE_MAGIC, sizeof magic) == 0;
 }
@@ -43,9 +45,11 @@ static bool
 is_difference (const char *key)
 {
   static const char *const keys[]
-      = { "saved_nsec_low", "saved_nsec_high", "malloc_nsec", "new_nsec",
-          "visit_nsec", "nsec", "nsec_per_op", "replayed_nsec",
-          "allocator_nsec", "ratio_warm", "ratio_cold", "spread" };
+      = { "saved_nsec_low", "saved_nsec_high", "malloc_nsec",
+          "new_nsec",       "visit_nsec",      "nsec",
+          "nsec_per_op",    "replayed_nsec",   "allocator_nsec",
+          "ratio_warm",     "ratio_cold",      "spread" };
+
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (strcmp (key, keys[i]) == 0)
       return true;
@@ -70,6 +74,7 @@ numbers_check (const JsonValue *value, const char *key, bool any,
     {
       const JsonValue *item = &value->items[i];
       const char *item_key = item->key == NULL ? key : item->key;
+
       numbers_check (item, item_key, any || strcmp (key, "numbers") == 0,
                      path);
     }
@@ -93,15 +98,18 @@ load_either (const char *path, const char *format, const char *other)
 {
   char error[256];
   JsonValue *document = sli_json_load (path, error);
+
   if (document == NULL)
     sli_tool_exit (TOOL_BAD_INPUT, "%s: %s", path, error);
   if (sli_stage_is_sampled (document) && other == NULL)
-    sli_tool_exit (TOOL_BAD_INPUT, "%s: of a sampled trace (record --sample): "
-                   "this needs one with every event", path);
+    sli_tool_exit (TOOL_BAD_INPUT,
+                   "%s: of a sampled trace (record --sample): "
+                   "this needs one with every event",
+                   path);
   if (!format_is (document, format)
       && (other == NULL || !format_is (document, other)))
     sli_tool_exit (TOOL_BAD_INPUT, "%s: not of the format \"%s\"", path,
-                  format);
+                   format);
   numbers_check (document, "", false, path);
   return document;
 }
@@ -116,8 +124,9 @@ sli_stage_load (const char *path, const char *format)
 static void
 damage_check (const JsonValue *patterns, const char *path)
 {
-  double n = sli_json_number (sli_json_get (patterns, "totals"),
-                              "damaged_blocks");
+  double n
+      = sli_json_number (sli_json_get (patterns, "totals"), "damaged_blocks");
+
   if (n <= 0)
     return;
   sli_tool_say ("%s: of a trace in which %.0f block%s damaged", path, n,
@@ -130,24 +139,31 @@ sli_stage_patterns (const char *path, const ProfileOptions *options)
 {
   char *text, error[256];
   size_t n;
+  Profile *profile;
+  FILE *file;
+  JsonValue *document;
+
   if (!sli_file_is_plain (path))
-    sli_tool_exit (TOOL_BAD_INPUT, "%s: no file: a trace or patterns are read "
-                                  "more than once", path);
+    sli_tool_exit (TOOL_BAD_INPUT,
+                   "%s: no file: a trace or patterns are read "
+                   "more than once",
+                   path);
   if (!is_trace (path))
     {
-      JsonValue *made = load_either (
-          path, FORMAT_PATTERNS,
-          options->takes_sampled ? FORMAT_SAMPLED : NULL);
+      JsonValue *made
+          = load_either (path, FORMAT_PATTERNS,
+                         options->takes_sampled ? FORMAT_SAMPLED : NULL);
+
       sli_origin_given_check (&(OriginFile){ made, path }, options->given);
       damage_check (made, path);
       return made;
     }
-  Profile *profile = sli_profile_new (path, options);
-  FILE *file = open_memstream (&text, &n);
+  profile = sli_profile_new (path, options);
+  file = open_memstream (&text, &n);
   sli_profile_write (profile, file, NULL);
   fclose (file);
   sli_profile_free (profile);
-  JsonValue *document = sli_json_parse (text, error);
+  document = sli_json_parse (text, error);
   free (text);
   if (document == NULL)
     sli_tool_exit (TOOL_FAILED, "%s: %s", path, error);
@@ -158,6 +174,7 @@ const JsonValue *
 sli_stage_site (const JsonValue *document, const char *key)
 {
   const JsonValue *sites = sli_json_get (document, "sites");
+
   for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
     if (strcmp (sli_json_string (&sites->items[i], "key"), key) == 0)
       return &sites->items[i];
@@ -178,6 +195,7 @@ human (double value, double step, const char *const *units, int n_units)
   static unsigned at;
   char *text = ring[at++ % 16];
   int unit = 0;
+
   while (fabs (value) >= step && unit + 1 < n_units)
     {
       value /= step;
@@ -192,6 +210,7 @@ const char *
 sli_human_bytes (double bytes)
 {
   static const char *const units[] = { " B", " kB", " MB", " GB", " TB" };
+
   return human (bytes, 1000, units, 5);
 }
 
@@ -199,6 +218,7 @@ const char *
 sli_human_nsec (double nsec)
 {
   static const char *const units[] = { " ns", " us", " ms", " s" };
+
   return human (nsec, 1000, units, 4);
 }
 
@@ -206,5 +226,6 @@ const char *
 sli_human_count (double count)
 {
   static const char *const units[] = { "", " k", " M", " G" };
+
   return human (count, 1000, units, 4);
 }
