@@ -5,11 +5,15 @@
  * some shard and popped from it, under its lock.  Which shard that is may
  * change from call to call, as if the thread migrated or the number of the
  * processor were wrong.  Where it has nothing, the oldest magazine of the other
- * is taken, under the lock of that.  At its end a thread leaves all it has.
- * Another library's destructor frees after that, straight to the slab.
+ * is taken, under the lock of that.  A push may take out one magazine under
+ * the same lock, and flushes it to the slab after the unlock: the one that it
+ * pushed, because it is shuffled or the limit is reached, or the oldest,
+ * because that is old.  At its end a thread leaves all it has.  Another
+ * library's destructor frees after that, straight to the slab.
  *
  * Holds: no chunk in two places; at the end all are back in the slab.  Must
- * fail: -DNO_LOCK, -DNO_FLUSH, -DTHIEF_HAS_OWN_LOCK, -DTRIMS_ONE_SHARD.
+ * fail: -DNO_LOCK, -DNO_FLUSH, -DTHIEF_HAS_OWN_LOCK, -DTRIMS_ONE_SHARD,
+ * -DSPARE_AFTER_UNLOCK, -DSPARE_STAYS_IN_STACK, -DSPARE_IS_LOST.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -59,6 +63,42 @@ inline give_to_slab (chunk)
   atomic { assert (!in_slab[chunk]); in_slab[chunk] = true }
 }
 
+/* Takes a magazine out of a stack; others move down. */
+inline remove (shard, from)
+{
+#ifndef SPARE_STAYS_IN_STACK
+  d_step {
+    i = from + 1;
+    do
+    :: i < stacks[shard].n ->
+         stacks[shard].chunks[i - 1] = stacks[shard].chunks[i];
+         i++
+    :: else -> break
+    od;
+    i = 0;
+    stacks[shard].n--
+  }
+#else
+  skip
+#endif
+}
+
+/* What a push takes out again: nothing, what was pushed, or the oldest.  Which
+ * of these depends on the order of addresses, the limit and the clock: here on
+ * chance. */
+inline pop_spare (shard)
+{
+  if
+  :: true -> skip
+  :: stacks[shard].n > 0 ->
+       spare = stacks[shard].chunks[stacks[shard].n - 1];
+       remove (shard, stacks[shard].n - 1)
+  :: stacks[shard].n > 0 ->
+       spare = stacks[shard].chunks[0];
+       remove (shard, 0)
+  fi
+}
+
 inline push_depot (chunk)
 {
   choose_shard ();
@@ -70,8 +110,20 @@ inline push_depot (chunk)
        stacks[own_shard].n = at + 1
   :: else -> assert (false) /* more magazines than there are chunks */
   fi;
+#ifndef SPARE_AFTER_UNLOCK
+  pop_spare (own_shard);
   unlock (own_shard);
-  own_shard = 0
+#else
+  unlock (own_shard);
+  pop_spare (own_shard);
+#endif
+#ifndef SPARE_IS_LOST
+  if
+  :: spare != NONE -> give_to_slab (spare)
+  :: else -> skip
+  fi;
+#endif
+  atomic { spare = NONE; own_shard = 0 }
 }
 
 inline pop_latest (chunk)
@@ -162,7 +214,8 @@ inline choose_own (chunk)
 
 proctype thread ()
 {
-  byte loaded = NONE, previous = NONE, steps = 0, chunk, at, i, own_shard, victim;
+  byte loaded = NONE, previous = NONE, spare = NONE, steps = 0;
+  byte chunk, at, i, own_shard, victim;
   bool own[N_CHUNKS];
 
   do
