@@ -229,6 +229,17 @@ do
     "$work/err") $(ls "$t" "$work/given" 2> "$work/null")" "124 1 "
 done
 
+# With so little memory the tool may fail, but says so.
+for kib in 5000 6000 7000 8000 9000
+do
+  (ulimit -d $kib; "$program" record -o "$t" "$work/ends" status) \
+    > "$work/out" 2> "$work/err"
+  status=$?
+  test "$status" -lt 124 \
+    || equal "limit-memory-$kib" "$status $(grep -m 1 -c memory "$work/err")" \
+      "124 1"
+done
+
 (ulimit -f 1; "$trace" report -o "$work/long.html" "$work/kept") \
   > "$work/out" 2> "$work/err"
 equal limit-page "$? $(grep -c 'could not be written: File too' "$work/err"\

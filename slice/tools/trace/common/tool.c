@@ -97,6 +97,16 @@ sli_tool_text (const char *format, ...)
   return text;
 }
 
+void
+sli_tool_expression (regex_t *compiled, const char *expression)
+{
+  int error = regcomp (compiled, expression, REG_EXTENDED | REG_NOSUB);
+  if (error == REG_ESPACE)
+    sli_tool_exit (TOOL_FAILED, "no memory for %s", expression);
+  if (error != 0)
+    sli_tool_exit (TOOL_USAGE, "%s is no regular expression", expression);
+}
+
 double
 sli_tool_seconds (void)
 {

@@ -7,6 +7,7 @@
 #ifndef SLI_TRACE_COMMON_TOOL_H
 #define SLI_TRACE_COMMON_TOOL_H
 
+#include <regex.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,9 @@ void *sli_tool_alloc (size_t n_bytes);
 void *sli_tool_zero (size_t n_bytes);
 void *sli_tool_grow (void *block, size_t n_bytes);
 char *sli_tool_text (const char *format, ...) TOOL_PRINTF (1, 2);
+/* Compiles an extended regular expression, of which no parts are asked for, or
+ * ends the program. */
+void sli_tool_expression (regex_t *compiled, const char *expression);
 
 /* Progress: a line that is rewritten on a terminal; elsewhere a line every half
  * second, if SLICE_TRACE_PROGRESS is set. */

@@ -89,6 +89,42 @@ sli_trace_head_hash (const TraceFileHead *head)
   return sli_xxh64 (&hashed, sizeof hashed, 0);
 }
 
+/* Closes the file and frees the writer; errno is 0, or of the first failure. */
+static void
+writer_free (TraceWriter *writer)
+{
+  int error;
+
+  if (fclose (writer->file) != 0)
+    error_note (writer, errno);
+  error = writer->error;
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    free (writer->columns[i].bytes);
+  sli_table_free (&writer->allocs);
+  sli_table_free (&writer->frees);
+  free (writer->packed.bytes);
+  free (writer->raw.bytes);
+  free (writer->index);
+  ZSTD_freeCCtx (writer->zstd);
+  free (writer);
+  errno = error;
+}
+
+/* Returns true if the writer has the memory that it needs for a block. */
+static bool
+writer_reserve (TraceWriter *writer)
+{
+  bool is_done = true;
+
+  for (int i = 0; i < TRACE_N_COLUMNS; i++)
+    {
+      writer->columns[i].bytes = malloc (TRACE_BLOCK_EVENTS * VARINT_BYTES_MAX);
+      is_done = is_done && writer->columns[i].bytes != NULL;
+    }
+  writer->zstd = ZSTD_createCCtx ();
+  return is_done && writer->zstd != NULL;
+}
+
 TraceWriter *
 sli_trace_create (const char *path, const TraceFileHead *head)
 {
@@ -105,9 +141,12 @@ sli_trace_create (const char *path, const TraceFileHead *head)
       return NULL;
     }
   writer->file = file;
-  for (int i = 0; i < TRACE_N_COLUMNS; i++)
-    writer->columns[i].bytes = malloc (TRACE_BLOCK_EVENTS * VARINT_BYTES_MAX);
-  writer->zstd = ZSTD_createCCtx ();
+  if (!writer_reserve (writer))
+    {
+      error_note (writer, ENOMEM);
+      writer_free (writer);
+      return NULL;
+    }
   full = *head;
   memcpy (full.magic, TRACE_MAGIC, sizeof full.magic);
   full.version = head->flags & TRACE_FLAG_SAMPLED ? TRACE_VERSION_SAMPLED
@@ -391,7 +430,6 @@ sli_trace_finish (TraceWriter *writer)
 {
   TraceTrailer trailer = { .index_offset = writer->offset };
   TraceBlockHead head;
-  int error;
 
   memcpy (trailer.magic, TRACE_TRAILER_MAGIC, sizeof trailer.magic);
   head = (TraceBlockHead){ .type = TRACE_BLOCK_INDEX,
@@ -400,18 +438,6 @@ sli_trace_finish (TraceWriter *writer)
   block_write (writer, &head, writer->index,
                writer->n_index * sizeof *writer->index);
   write_bytes (writer, &trailer, sizeof trailer);
-  if (fclose (writer->file) != 0)
-    error_note (writer, errno);
-  error = writer->error;
-  for (int i = 0; i < TRACE_N_COLUMNS; i++)
-    free (writer->columns[i].bytes);
-  sli_table_free (&writer->allocs);
-  sli_table_free (&writer->frees);
-  free (writer->packed.bytes);
-  free (writer->raw.bytes);
-  free (writer->index);
-  ZSTD_freeCCtx (writer->zstd);
-  free (writer);
-  errno = error;
-  return error == 0;
+  writer_free (writer);
+  return errno == 0;
 }

@@ -25,7 +25,7 @@ typedef struct
 
 typedef struct TraceWriter TraceWriter;
 
-/* NULL with errno if the file can't be made. */
+/* NULL with errno if the file can't be made, or there is no memory. */
 TraceWriter *sli_trace_create (const char *path, const TraceFileHead *head);
 /* n is at most TRACE_BLOCK_EVENTS; all of one thread. */
 bool sli_trace_write_events (TraceWriter *writer, const TraceEvent *events,

@@ -123,7 +123,9 @@ writer_open (Packer *packer, Process *process)
   process->writer = sli_trace_create (path, &file);
   if (process->writer == NULL)
     {
-      fprintf (stderr, "slice-trace: %s: %s\n", path, strerror (errno));
+      /* It is tried again at each step. */
+      if (!packer->failed)
+        fprintf (stderr, "slice-trace: %s: %s\n", path, strerror (errno));
       packer->failed = true;
       return false;
     }

@@ -105,9 +105,8 @@ sli_profile_callers (const Profile *profile, uint32_t result,
   regex_t compiled;
   uint32_t depth;
 
-  if (expression != NULL
-      && regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
-    sli_tool_exit (TOOL_USAGE, "%s is no regular expression", expression);
+  if (expression != NULL)
+    sli_tool_expression (&compiled, expression);
   depth = profile->sites->sites[profile->results[result].site].depth;
   for (uint32_t node = 0; node < profile->reader->n_nodes; node++)
     if (profile->final_map[node] == result)

@@ -121,9 +121,7 @@ profile_open (const char *path, const ProfileOptions *options)
     profile->sample_bytes = profile->reader->head.sample_bytes;
   profile->symbols = sli_symbols_new (profile->reader);
   for (size_t i = 0; options->own != NULL && options->own[i] != NULL; i++)
-    if (!sli_symbols_own (profile->symbols, options->own[i]))
-      sli_tool_exit (TOOL_USAGE, "%s is no regular expression",
-                     options->own[i]);
+    sli_symbols_own (profile->symbols, options->own[i]);
   profile->sites = sli_sites_new (profile->reader, profile->symbols);
   return profile;
 }

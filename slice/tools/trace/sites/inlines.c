@@ -165,7 +165,7 @@ chain_add (Symbol *symbol, Dwarf_Die *unit, Dwarf_Die *scope, char **chain,
   if (*chain == NULL && sli_name_is_library (symbol->function))
     {
       free ((char *) symbol->function);
-      symbol->function = strdup (name);
+      symbol->function = sli_tool_text ("%s", name);
     }
   longer = *chain == NULL ? sli_tool_text ("%s", name)
                           : sli_tool_text ("%s < %s", *chain, name);

@@ -422,10 +422,7 @@ sli_sites_settle (Sites *sites)
   regex_t *expressions
       = sli_tool_zero ((sites->n_patterns + 1) * sizeof *expressions);
   for (size_t i = 0; i < sites->n_patterns; i++)
-    if (regcomp (&expressions[i], sites->patterns[i], REG_EXTENDED | REG_NOSUB)
-        != 0)
-      sli_tool_exit (TOOL_USAGE, "%s is no regular expression",
-                    sites->patterns[i]);
+    sli_tool_expression (&expressions[i], sites->patterns[i]);
   uint64_t n_allocs = 0;
   for (uint32_t node = 0; node < sites->reader->n_nodes; node++)
     n_allocs += sites->allocs[node];

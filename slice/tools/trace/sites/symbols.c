@@ -181,7 +181,7 @@ sli_symbols_name (const Symbols *symbols, const char *raw)
 
       plain = symbols->demangle (raw, NULL, NULL, &status);
     }
-  name = strdup (plain != NULL ? plain : raw);
+  name = sli_tool_text ("%s", plain != NULL ? plain : raw);
   free (plain);
   /* "malloc@@GLIBC_2.2.5" */
   version = strchr (name, '@');
@@ -208,19 +208,17 @@ sli_symbols_module (const Symbols *symbols, uint64_t pc)
   return NULL;
 }
 
-bool
+void
 sli_symbols_own (Symbols *symbols, const char *expression)
 {
   regex_t compiled;
 
-  if (regcomp (&compiled, expression, REG_EXTENDED | REG_NOSUB) != 0)
-    return false;
+  sli_tool_expression (&compiled, expression);
   for (size_t i = 0; i < symbols->reader->n_modules; i++)
     symbols->own[i]
         |= regexec (&compiled, symbols->reader->modules[i].path, 0, NULL, 0)
            == 0;
   regfree (&compiled);
-  return true;
 }
 
 /* Code in no module was made by the program itself. */
@@ -391,7 +389,7 @@ symbol_name (Symbols *symbols, Symbol *symbol, uint32_t tag, uint64_t address)
              : dwfl_lineinfo (line, NULL, &number, &column, NULL, NULL);
   if (file != NULL)
     {
-      symbol->file = strdup (file);
+      symbol->file = sli_tool_text ("%s", file);
       symbol->line = (uint32_t) number;
       symbol->call = sli_xxh64 (file, strlen (file),
                                 (uint64_t) number << 32 | (uint32_t) column);
@@ -408,7 +406,7 @@ symbol_line (const Symbols *symbols, Symbol *symbol, uint64_t pc)
       = id < symbols->reader->n_strings ? symbols->reader->strings[id] : NULL;
   const char *colon;
 
-  symbol->function = strdup (text == NULL ? "?" : text);
+  symbol->function = sli_tool_text ("%s", text == NULL ? "?" : text);
   symbol->module = "source";
   symbol->named = true;
   symbol->key = sli_xxh64 (symbol->function, strlen (symbol->function), 1);
@@ -416,7 +414,8 @@ symbol_line (const Symbols *symbols, Symbol *symbol, uint64_t pc)
   if (colon != NULL)
     {
       symbol->file
-          = strndup (symbol->function, (size_t) (colon - symbol->function));
+          = sli_tool_text ("%.*s", (int) (colon - symbol->function),
+                           symbol->function);
       symbol->line = (uint32_t) atoi (colon + 1);
     }
 }

@@ -35,8 +35,8 @@ void sli_symbols_free (Symbols *symbols);
 /* Returns true for a pc of a library: a module that is not the program itself,
  * and whose file name matches none of the expressions. */
 bool sli_symbols_is_library (Symbols *symbols, uint64_t pc);
-/* Modules that match are the program's own; false if it is no expression. */
-bool sli_symbols_own (Symbols *symbols, const char *expression);
+/* Modules that match are the program's own. */
+void sli_symbols_own (Symbols *symbols, const char *expression);
 /* The start of a pc's function, the same for each pc within it; 0 if
  * unknown. */
 uint64_t sli_symbols_start (Symbols *symbols, uint64_t pc);

@@ -25,8 +25,7 @@ passes_check (const char *passes)
 
   if (passes == NULL)
     return;
-  if (regcomp (&compiled, passes, REG_EXTENDED | REG_NOSUB) != 0)
-    sli_tool_exit (TOOL_USAGE, "%s is no regular expression", passes);
+  sli_tool_expression (&compiled, passes);
   regfree (&compiled);
 }
 
