@@ -135,7 +135,10 @@ advice_ldflags = \
 %C%_libslice_advice_la_LIBADD = $(advice_libs)
 %C%_libslice_advice_la_LDFLAGS = $(advice_ldflags)
 
-%C%_slice_trace_trial_la_SOURCES = %D%/advice/advice-trial.c
+%C%_slice_trace_trial_la_SOURCES = \
+	%D%/advice/advice-trial.c \
+	%D%/advice/trial-owners.c \
+	%D%/advice/trial-owners.h
 %C%_slice_trace_trial_la_CFLAGS = $(advice_cflags)
 %C%_slice_trace_trial_la_LIBTOOLFLAGS = $(shared_only)
 %C%_slice_trace_trial_la_LIBADD = $(advice_libs)

@@ -149,6 +149,7 @@ endif
 	%D%/trace/sites/symbols.c \
 	%D%/trace/sites/symbols.h \
 	%D%/trace/trial/trial-run.c \
+	%D%/trace/trial/trial-owners.c \
 	%D%/trace/trial/trial-site.c \
 	%D%/trace/trial/trial.h
 nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c

@@ -160,6 +160,39 @@ record "$work/nulls.trace" "$work/nulls"
 equal "a loop that frees no block besides only frees" \
   "$(awk '$1 == "frees" { print $2 }' "$work/out")" 4999
 
+# A context is that of the blocks which are freed together, also before the first
+# is freed, and where two are filled in turn.
+cat > "$work/owners.c" << 'END'
+#include <stdlib.h>
+typedef struct { void *blocks[50]; } Owner;
+static Owner owners[40];
+static void __attribute__ ((noinline)) fill (Owner *one, Owner *other)
+{
+  for (int k = 0; k < 50; k++)
+    {
+      one->blocks[k] = malloc (24);
+      other->blocks[k] = malloc (40);
+    }
+}
+int main (void)
+{
+  for (int i = 0; i < 400; i += 2)
+    {
+      for (int o = 0; o < 2 && i >= 40; o++)
+        for (int k = 0; k < 50; k++)
+          free (owners[(i + o) % 40].blocks[k]);
+      fill (&owners[i % 40], &owners[(i + 1) % 40]);
+    }
+}
+END
+$CC -O2 -g -Wl,--build-id=sha1 "$work/owners.c" -o "$work/owners" || exit 1
+record "$work/owners.trace" "$work/owners"
+"$trace" predict -n 5 --site fill --as context "$work/owners.trace" \
+  "$work/owners" > "$work/out" 2>&1
+equal "owners: each is freed with its last block" "$(sed -n '2s/;.*//p
+  3s/ in .*//p' "$work/out" | tr '\n' ' ')" \
+  "calls    20000 allocations, 18000 frees frees    18000 "
+
 # the sites of one function, which has two calls of malloc, go together
 cat > "$work/twice.c" << 'END'
 #include <stdlib.h>

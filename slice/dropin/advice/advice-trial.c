@@ -18,9 +18,12 @@
  * Environment:
  *   SLICE_TRIAL        "malloc", "linear", "context", or "pool" or "slice" and
  *                      the size of the objects
+ *   SLICE_TRIAL_OWNERS a file that says which blocks share a context
  *   SLICE_TRIAL_COUNT  a file.  At exit it gets the number of objects, and the
  *                      time of loops that only free: from the first free after
  *                      an allocation to the one after which no object is left
+ *                      (of the owner, if there are contexts); and the number
+ *                      of allocations that were tried on contexts
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -29,10 +32,10 @@
 
 #include "dropin/advice/memory/advice-chunks.h"
 #include "dropin/advice/advice-start.h"
+#include "dropin/advice/trial-owners.h"
 
 #include <slice/linear.h>
 #include <slice/pool.h>
-#include <slice/ralloc.h>
 #include <slice/slice.h>
 
 #include <fcntl.h>
@@ -50,19 +53,11 @@
 RegionArea sli_region_area;
 RegionSite sli_region_sites[ADVICE_SITES_MAX];
 
-/* The context of blocks that are allocated between two bursts of frees. */
-typedef struct
-{
-  uint64_t n_live;
-} Owner;
-
 static struct
 {
   SliceLinear *linear;
   SlicePool *pool;
   bool has_contexts;
-  Owner *owner; /* of the blocks that are allocated now; NULL: none yet */
-  uint64_t n_freed; /* blocks in a row */
   bool has_slices;
   size_t object_bytes; /* of the pool, or of the slices */
   uintptr_t top;       /* of the range that is mapped */
@@ -74,7 +69,7 @@ static struct
 /* The frees since the last allocation, in a run that is timed. */
 static struct
 {
-  uint64_t start_nsec, n, n_others;
+  uint64_t start_nsec, n, n_others, n_others_total;
   uint64_t clock_nsec; /* for reading the clock */
   uint64_t n_total, nsec_total; /* of the loops that left no object */
 } frees;
@@ -108,8 +103,8 @@ static const SliceSource trial_source = { .name = "trial",
 /* --- how long frees take ------------------------------------------------- */
 
 /* CPU time, because other programs run meanwhile. */
-static uint64_t
-nsec_now (void)
+uint64_t
+sli_trial_nsec (void)
 {
   struct timespec now;
 
@@ -123,7 +118,7 @@ clock_measure (void)
   frees.clock_nsec = UINT64_MAX;
   for (int i = 0; i < 100; i++)
     {
-      uint64_t start = nsec_now (), taken = nsec_now () - start;
+      uint64_t start = sli_trial_nsec (), taken = sli_trial_nsec () - start;
 
       if (taken < frees.clock_nsec)
         frees.clock_nsec = taken;
@@ -134,7 +129,14 @@ static void
 other_free (void *block)
 {
   frees.n_others += block != NULL;
+  frees.n_others_total += block != NULL;
   trial.free_rest (block);
+}
+
+uint64_t
+sli_trial_others (void)
+{
+  return frees.n_others_total;
 }
 
 static void
@@ -153,55 +155,15 @@ static void
 frees_note (void)
 {
   if (frees.n++ == 0)
-    frees.start_nsec = nsec_now ();
+    frees.start_nsec = sli_trial_nsec ();
   if (trial.n_live > 0 || frees.n < FREES_MIN
       || frees.n_others > frees.n / FREES_MIN)
     return;
-  uint64_t taken = nsec_now () - frees.start_nsec;
+  uint64_t taken = sli_trial_nsec () - frees.start_nsec;
 
   if (taken > frees.clock_nsec)
     frees.nsec_total += taken - frees.clock_nsec;
   frees.n_total += frees.n - 1;
-}
-
-/* --- contexts ------------------------------------------------------------ */
-
-/* The trial does not know the owners of blocks.  Those of a site with owners
- * are allocated together, and freed in bursts.  So a context begins after a
- * burst, and is freed with the last of its blocks, in one walk. */
-static void *
-node_alloc (size_t size)
-{
-  void *block;
-
-  if (size > RALLOC_INLINE_MAX_V1)
-    return NULL;
-  if (trial.owner == NULL || trial.n_freed >= FREES_MIN)
-    {
-      Owner *owner = ralloc_size (NULL, sizeof *owner);
-
-      if (owner == NULL)
-        return NULL;
-      owner->n_live = 0;
-      trial.owner = owner;
-    }
-  trial.n_freed = 0;
-  block = ralloc_size (trial.owner, size);
-  trial.owner->n_live += block != NULL;
-  return block;
-}
-
-static void
-node_free (void *block)
-{
-  Owner *owner = ralloc_parent (block);
-
-  trial.n_freed++;
-  if (--owner->n_live > 0)
-    return;
-  if (owner == trial.owner)
-    trial.owner = NULL;
-  ralloc_free (owner);
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -216,7 +178,7 @@ sli_region_alloc (unsigned site UNUSED, size_t size)
   else if (trial.pool != NULL && size <= trial.object_bytes)
     block = slice_pool_alloc (trial.pool);
   else if (trial.has_contexts)
-    block = node_alloc (size);
+    block = sli_owners_alloc (size);
   else if (trial.has_slices && size <= trial.object_bytes)
     block = slice_try_alloc (trial.object_bytes);
   if (block == NULL)
@@ -232,14 +194,14 @@ void
 sli_region_free (void *block)
 {
   trial.n_live--;
-  if (UNLIKELY (trial.is_timed))
+  if (UNLIKELY (trial.is_timed) && !trial.has_contexts)
     frees_note ();
   if (trial.pool != NULL)
     slice_pool_free (trial.pool, block);
   else if (trial.has_slices)
     slice_free1 (trial.object_bytes, block);
   else if (trial.has_contexts)
-    node_free (block);
+    sli_owners_free (block);
   else if (trial.n_live == 0)
     slice_linear_reset (trial.linear, SLICE_KEEP_ALL);
 }
@@ -273,7 +235,9 @@ arena_make (const char *wanted)
   if (strcmp (wanted, "linear") == 0)
     trial.linear = slice_linear_new (NULL);
   else if (strcmp (wanted, "context") == 0)
-    trial.has_contexts = true;
+    trial.has_contexts
+        = sli_owners_begin (secure_getenv ("SLICE_TRIAL_OWNERS"),
+                            trial.is_timed);
   else if (strncmp (wanted, "pool ", 5) == 0)
     {
       trial.object_bytes = strtoul (wanted + 5, NULL, 10);
@@ -316,10 +280,12 @@ trial_end (void)
   const char *path = secure_getenv ("SLICE_TRIAL_COUNT");
   char text[80];
   int file = path == NULL ? -1 : open (path, O_WRONLY | O_CLOEXEC);
-  int n = snprintf (text, sizeof text, "%llu %llu %llu\n",
+  OwnersCount owned = sli_owners_count ();
+  int n = snprintf (text, sizeof text, "%llu %llu %llu %llu\n",
                     (unsigned long long) trial.n_served,
-                    (unsigned long long) frees.n_total,
-                    (unsigned long long) frees.nsec_total);
+                    (unsigned long long) (frees.n_total + owned.n_frees),
+                    (unsigned long long) (frees.nsec_total + owned.nsec),
+                    (unsigned long long) owned.n_seen);
 
   if (file < 0)
     return;

@@ -39,11 +39,10 @@ typedef struct
   Table resizing;   /* threads whose realloc has freed the old block */
 } Replay;
 
-/* A realloc is served if it has no old block, that is, if it is malloc. */
-static bool
-is_served (Replay *replay, const TraceEvent *event)
+bool
+sli_apply_is_served (const TraceEvent *event, Table *resizing)
 {
-  bool resizes = sli_table_remove (&replay->resizing, event->thread) != 0;
+  bool resizes = sli_table_remove (resizing, event->thread) != 0;
   if (event->size > APPLY_BLOCK_BYTES_MAX)
     return false;
   switch (event->op)
@@ -149,7 +148,7 @@ static void
 event_alloc (Replay *replay, const TraceEvent *event)
 {
   uint32_t result = replay->profile->final_map[event->node];
-  if (!is_served (replay, event) || result == SITE_NONE)
+  if (!sli_apply_is_served (event, &replay->resizing) || result == SITE_NONE)
     return;
   ApplySite *site = &replay->sites[result];
   uint32_t bytes = ((uint32_t) event->size + 15) & ~15u;

@@ -33,6 +33,12 @@ typedef struct
 ApplySite *sli_apply_regions (Profile *profile, const ProfileOptions *options,
                               uint64_t **by_node);
 
+/* Returns true if the library serves an allocation: a realloc only if it has no
+ * old block, that is, if it is malloc.
+ *
+ * resizing  threads whose realloc has freed the old block */
+bool sli_apply_is_served (const TraceEvent *event, Table *resizing);
+
 /* A frame that is one of a path, as a node of a tree. */
 typedef struct
 {

@@ -15,6 +15,7 @@
 
 #define TRIAL_LIBRARY "slice-trace-trial.so"
 #define LIBSLICE "libslice.so.0"
+#define N_COUNTS 5
 #define N_CALLS 1000000
 #define N_CALL_ROUNDS 20
 
@@ -58,7 +59,7 @@ typedef struct
 {
   Trial trial;
   const TrialSite *site;
-  const char *advice;
+  const TrialPaths *paths;
   const char *preload;
 } Task;
 
@@ -74,21 +75,22 @@ environment_set (const void *data)
               ? sli_tool_text ("%s:%s", task->preload, before)
               : task->preload,
           1);
-  setenv ("SLICE_ADVICE", task->advice, 1);
+  setenv ("SLICE_ADVICE", task->paths->advice, 1);
+  setenv ("SLICE_TRIAL_OWNERS", task->paths->owners, 1);
   setenv ("SLICE_TRIAL",
           task->trial == TRIAL_ARENA ? task->site->arena : "malloc", 1);
 }
 
 void
 sli_trial_run (TrialRuns *runs, const TrialSite *site, const char *command,
-               const char *advice, unsigned n)
+               const TrialPaths *paths, unsigned n)
 {
   char *preload = preload_find ();
   for (unsigned end = runs->n + n; runs->n < end; runs->n++)
     for (unsigned i = 0; i < N_TRIALS; i++)
       {
         Trial trial = (Trial) ((i + runs->n) % N_TRIALS);
-        Task task = { trial, site, advice, preload };
+        Task task = { trial, site, paths, preload };
         Measured used = sli_measure (command, environment_set, &task);
         runs->cpu_sec[trial][runs->n] = used.cpu_sec;
         runs->rss_kib[trial][runs->n] = used.rss_kib;
@@ -96,16 +98,16 @@ sli_trial_run (TrialRuns *runs, const TrialSite *site, const char *command,
   free (preload);
 }
 
-TrialCount
-sli_trial_count (const TrialSite *site, const char *command,
-                 const char *advice)
+static TrialCount
+count_once (const TrialSite *site, const char *command,
+            const TrialPaths *paths)
 {
   char *preload = preload_find (), text[80] = "";
   TrialCount count = { .n_served = -1 };
   int fd = sli_file_unnamed ();
   char *path = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
   setenv ("SLICE_TRIAL_COUNT", path, 1);
-  Task task = { TRIAL_ARENA, site, advice, preload };
+  Task task = { TRIAL_ARENA, site, paths, preload };
   sli_measure (command, environment_set, &task);
   unsetenv ("SLICE_TRIAL_COUNT");
   ssize_t n = pread (fd, text, sizeof text - 1, 0);
@@ -113,11 +115,30 @@ sli_trial_count (const TrialSite *site, const char *command,
   free (path);
   free (preload);
   if (n > 0
-      && sscanf (text, "%lf %lf %lf", &count.n_served, &count.n_frees,
-                 &count.nsec)
-             != 3)
+      && sscanf (text, "%lf %lf %lf %lf", &count.n_served, &count.n_frees,
+                 &count.nsec, &count.n_seen)
+             != 4)
     count.n_served = -1;
   return count;
+}
+
+static int
+count_compare (const void *a, const void *b)
+{
+  double left = ((const TrialCount *) a)->nsec;
+  double right = ((const TrialCount *) b)->nsec;
+  return left < right ? -1 : left > right;
+}
+
+TrialCount
+sli_trial_count (const TrialSite *site, const char *command,
+                 const TrialPaths *paths)
+{
+  TrialCount counts[N_COUNTS];
+  for (int i = 0; i < N_COUNTS; i++)
+    counts[i] = count_once (site, command, paths);
+  qsort (counts, N_COUNTS, sizeof *counts, count_compare);
+  return counts[N_COUNTS / 2];
 }
 
 /* --- numbers ------------------------------------------------------------- */

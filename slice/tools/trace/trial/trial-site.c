@@ -197,14 +197,17 @@ advice_write (Profile *profile, const ApplySite *sites,
 
 TrialSite
 sli_trial_site (Profile *profile, const ProfileOptions *options,
-                const char *const *wanted, const char *arena, int fd)
+                const char *const *wanted, const char *arena,
+                TrialFiles files)
 {
   bool *only = sli_tool_zero (profile->n_results + 1);
   const SiteResult *first = sites_choose (profile, wanted, only);
   uint64_t *by_node;
   ApplySite *sites = sli_apply_regions (profile, options, &by_node);
   TrialSite sum = sites_sum (profile, sites, only, first, arena);
-  advice_write (profile, sites, by_node, only, fd);
+  advice_write (profile, sites, by_node, only, files.advice);
+  if (strcmp (sum.arena, "context") == 0)
+    sum.owners = sli_trial_owners (profile, options, only, files.owners);
   free (by_node);
   free (sites);
   free (only);

@@ -12,12 +12,20 @@
 #include "tools/trace/profile/profile.h"
 
 /* How many blocks the arena had (below 0: not known); how many of them were
- * freed by loops that do nothing else, until none was left, and how long that
- * took. */
+ * freed by loops that do nothing else, until none was left (of the owner, with
+ * contexts), and how long that took. */
 typedef struct
 {
   double n_served, n_frees, nsec;
+  double n_seen; /* allocations that were tried on contexts */
 } TrialCount;
+
+/* The owners that a trial on contexts has: of so many blocks, and how many of
+ * them are freed with others. */
+typedef struct
+{
+  double n_blocks, n_together;
+} TrialOwners;
 
 typedef struct
 {
@@ -26,6 +34,7 @@ typedef struct
   char class[64];
   char arena[32]; /* as the preloaded library takes it */
   double n_allocs, n_frees;
+  TrialOwners owners;
   TrialCount count;
 } TrialSite;
 
@@ -62,8 +71,21 @@ typedef struct
 
 /* --- trial-site.c --- */
 
+/* The files of a trial. */
+typedef struct
+{
+  int advice, owners;
+} TrialFiles;
+
+/* Their names, for the programs that run. */
+typedef struct
+{
+  char *advice, *owners;
+} TrialPaths;
+
 /* Chooses the sites that one arena is to have, and writes their advice to a
- * file.  Exits with a message if there is none.
+ * file, and to another the owners if the arena is a context.  Exits with a
+ * message if there is none.
  *
  * wanted  sites with one of these in their names (^ stands for the beginning,
  *         $ for the end), ended by NULL; or NULL: the hottest that suits, and
@@ -72,17 +94,25 @@ typedef struct
  */
 TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,
                           const char *const *wanted, const char *arena,
-                          int fd);
+                          TrialFiles files);
+
+/* --- trial-owners.c --- */
+
+/* Reads the trace once more, and writes to the file which blocks of the sites
+ * are freed together, as slice/dropin/advice/trial-owners.h has it.
+ *
+ * only  by result: the sites that count */
+TrialOwners sli_trial_owners (Profile *profile, const ProfileOptions *options,
+                              const bool *only, int fd);
 
 /* --- trial-run.c --- */
 
-/* Exits with a message if a run does not succeed.  The path is that of the
- * advice. */
+/* Exits with a message if a run does not succeed. */
 void sli_trial_run (TrialRuns *runs, const TrialSite *site,
-                    const char *command, const char *advice, unsigned n);
-/* Runs it once, to count. */
+                    const char *command, const TrialPaths *paths, unsigned n);
+/* Runs it some times, to count; of the times the median. */
 TrialCount sli_trial_count (const TrialSite *site, const char *command,
-                            const char *advice);
+                            const TrialPaths *paths);
 /* The median of what the second takes less than the first, run by run. */
 Estimate sli_trial_difference (const double *first, const double *second,
                                unsigned n);

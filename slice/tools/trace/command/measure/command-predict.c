@@ -65,7 +65,7 @@ slower_check (const TrialRuns *runs)
  * would inherit a large trace in their peak of memory. */
 static TrialSite
 site_find (const char *trace, const ProfileOptions *options,
-           const Predict *predict, int advice)
+           const Predict *predict, TrialFiles files)
 {
   TrialSite site;
   int ends[2], status;
@@ -76,7 +76,7 @@ site_find (const char *trace, const ProfileOptions *options,
     {
       Profile *profile = sli_profile_new (trace, options);
       site = sli_trial_site (profile, options, predict->sites.items,
-                             predict->arena, advice);
+                             predict->arena, files);
       _exit (write (ends[1], &site, sizeof site) == sizeof site
                  ? sli_tool_status (TOOL_OK)
                  : TOOL_FAILED);
@@ -100,7 +100,8 @@ site_find (const char *trace, const ProfileOptions *options,
  * inline.  With a pool or slices the calls become inline, but the processor has
  * overlapped most of them with the program's work anyway.  With contexts the
  * program frees an owner, and the library walks through its nodes instead of
- * the program, whose calls and steps go. */
+ * the program, whose loop goes; where the loop also frees other blocks, only
+ * the calls and steps go. */
 static Estimate
 saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
 {
@@ -115,8 +116,10 @@ saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
                      + site->n_allocs * costs.call_nsec)
                     * 1e-9;
   else if (strcmp (site->arena, "context") == 0)
-    saving.value
-        += site->n_frees * (2 * costs.call_nsec + costs.step_nsec) * 1e-9;
+    saving.value += (fmax (count->nsec - count->n_frees * costs.call_nsec, 0)
+                     + fmax (site->owners.n_together - count->n_frees, 0)
+                           * (2 * costs.call_nsec + costs.step_nsec))
+                    * 1e-9;
   return saving;
 }
 
@@ -161,9 +164,9 @@ memory_print (const TrialRuns *runs)
  * interval of the saving is narrow enough. */
 static void
 runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
-           const char *advice, TrialCosts costs)
+           const TrialPaths *paths, TrialCosts costs)
 {
-  site->count = sli_trial_count (site, predict->command, advice);
+  site->count = sli_trial_count (site, predict->command, paths);
   if (site->count.n_served < 0)
     sli_tool_exit (TOOL_NO_EVENTS, "the program does not end by exit(): no "
                                    "count of its blocks, no prediction");
@@ -172,12 +175,18 @@ runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
                    "of %.0f blocks only %.0f can be found in the unchanged "
                    "program: no prediction",
                    site->n_allocs, site->count.n_served);
+  if (strcmp (site->arena, "context") == 0
+      && site->count.n_seen != site->owners.n_blocks)
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "%.0f blocks were allocated, and %.0f in the trace, so "
+                   "their owners are not known: no prediction",
+                   site->count.n_seen, site->owners.n_blocks);
   for (int i = 0; i < MORE_ROUNDS; i++)
     {
       unsigned n = predict->n_rounds;
       if (runs->n + n > TRIAL_ROUNDS_MAX)
         return;
-      sli_trial_run (runs, site, predict->command, advice, n);
+      sli_trial_run (runs, site, predict->command, paths, n);
       slower_check (runs);
       Estimate saving = saving_find (runs, site, costs);
       if (saving.half <= NOISE_SHARE * fabs (saving.value))
@@ -185,16 +194,23 @@ runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
     }
 }
 
+static char *
+unnamed_path (int fd)
+{
+  return sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
+}
+
 static int
 predict_run (const char *trace, const ProfileOptions *options,
              const Predict *predict)
 {
   TrialRuns *runs = sli_tool_zero (sizeof *runs);
-  int fd = sli_file_unnamed ();
-  char *advice = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
-  TrialSite site = site_find (trace, options, predict, fd);
+  TrialFiles files = { sli_file_unnamed (), sli_file_unnamed () };
+  TrialPaths paths = { unnamed_path (files.advice),
+                       unnamed_path (files.owners) };
+  TrialSite site = site_find (trace, options, predict, files);
   TrialCosts costs = sli_trial_costs ();
-  runs_make (runs, &site, predict, advice, costs);
+  runs_make (runs, &site, predict, &paths, costs);
   printf ("site     %s%s: %s; tried on: %s\n", site.name,
           site.n_sites > 1 ? ", and others" : "", site.class, site.arena);
   printf ("calls    %.0f allocations, %.0f frees; %.2f ns a call that does "
@@ -210,9 +226,11 @@ predict_run (const char *trace, const ProfileOptions *options,
           runs->n, sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n),
           sli_trial_median (runs->cpu_sec[TRIAL_MALLOC], runs->n),
           sli_trial_median (runs->cpu_sec[TRIAL_ARENA], runs->n));
-  free (advice);
+  free (paths.advice);
+  free (paths.owners);
   free (runs);
-  close (fd);
+  close (files.advice);
+  close (files.owners);
   return TOOL_OK;
 }
 
