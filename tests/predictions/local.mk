@@ -126,8 +126,10 @@ EXTRA_DIST += \
 	%D%/predicted/plist.txt \
 	%D%/predicted/polynomials.txt \
 	%D%/predicted/quadtree.txt \
+	%D%/predicted/queries.txt \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
+	%D%/predicted/scenes.txt \
 	%D%/predicted/sheets.txt \
 	%D%/predicted/simplecpp.txt \
 	%D%/predicted/tidy.txt \
@@ -152,6 +154,7 @@ EXTRA_DIST += \
 	%D%/programs/fastjson.sh \
 	%D%/programs/flights.c \
 	%D%/programs/formulas.c \
+	%D%/programs/games.c \
 	%D%/programs/groups.c \
 	%D%/programs/html2text.sh \
 	%D%/programs/huffman.c \
@@ -169,8 +172,10 @@ EXTRA_DIST += \
 	%D%/programs/libconfig.sh \
 	%D%/programs/lisp.c \
 	%D%/programs/lru.c \
+	%D%/programs/mails.c \
 	%D%/programs/mandoc.sh \
 	%D%/programs/markup.c \
+	%D%/programs/maze.c \
 	%D%/programs/mxml.c \
 	%D%/programs/mxml.sh \
 	%D%/programs/nfa.c \
@@ -187,9 +192,12 @@ EXTRA_DIST += \
 	%D%/programs/plist.sh \
 	%D%/programs/polynomials.cc \
 	%D%/programs/quadtree.c \
+	%D%/programs/queries.c \
 	%D%/programs/replies.c \
 	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
+	%D%/programs/scenes.c \
+	%D%/programs/sessions.c \
 	%D%/programs/sheets.cc \
 	%D%/programs/simplecpp.cc \
 	%D%/programs/simplecpp.sh \
@@ -203,11 +211,13 @@ EXTRA_DIST += \
 	%D%/programs/trie.c \
 	%D%/programs/units.c \
 	%D%/programs/values.c \
+	%D%/programs/wires.c \
 	%D%/programs/xml2.c \
 	%D%/programs/xml2.sh \
 	%D%/programs/yajl.c \
 	%D%/programs/yajl.sh \
 	%D%/programs/yaml.c \
 	%D%/programs/yaml.sh \
+	%D%/programs/zones.c \
 	%D%/row.sh \
 	%D%/table.sh
