@@ -510,21 +510,26 @@ class Tree:
         return self.said("not ok") or self.said("Bail out! ")[10:] \
             or f"ends with {status}"
 
+    def cpu_limit(self, name):
+        usual = self.seconds.get(name)
+        return CPU_SECONDS_UNKNOWN if usual is None \
+            else int(CPU_SECONDS_LEAST + CPU_FACTOR * usual)
+
     def test(self, name):
         """None: it passes; or how the mutant fails.  Who fails is tried
-        without the mutant, once."""
+        without the mutant, once; who then takes longer than was allowed has
+        another try with the mutant."""
         if name in self.failing:
             return None
-        usual = self.seconds.get(name)
-        how = self.how_it_fails(name, CPU_SECONDS_UNKNOWN if usual is None
-                                else int(CPU_SECONDS_LEAST
-                                         + CPU_FACTOR * usual))
+        limit = self.cpu_limit(name)
+        how = self.how_it_fails(name, limit)
         if how is None or name in self.seconds:
             return how
         without = self.as_it_was(self.how_it_fails, name,
                                  10 * CPU_SECONDS_UNKNOWN)
         if without is None:
-            return how
+            return how if self.cpu_limit(name) <= limit \
+                else self.how_it_fails(name, self.cpu_limit(name))
         self.failing.add(name)
         print(f"mutate: {name} is left out, without a mutant it fails: "
               f"{without}", flush=True)
