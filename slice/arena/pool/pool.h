@@ -28,20 +28,24 @@ typedef struct
                              is not detected */
   bool is_recent;         /* plain: it got its bits in the last trim */
   bool is_retired;        /* its block was just put out of use */
-  uint64_t *live;         /* a bit for each chunk; NULL: none was freed yet,
-                             the first n_cut are live (a traced pool has the
-                             bits from the start).  In a plain pool a bit
-                             means that the chunk is free and not on the
-                             stack, and only n_unset is kept beside */
-  uint32_t n_unset;       /* plain: chunks whose bits are not set */
+  uint64_t *live;         /* a bit for each chunk, set while it is live; in a
+                             plain pool, set while it is free and not on the
+                             stack.  NULL: there are no bits yet.  A tracked
+                             pool makes them at the first free in the block,
+                             and until then the first n_cut are live; a traced
+                             pool makes them at once */
+  uint32_t n_unset;       /* plain: chunks whose bits are not set.  A plain
+                             pool does not keep n_cut and n_constructed */
   size_t n_bits;          /* plain: n_chunks, or 0 before it has its bits */
 } Track;
 
-/* The map from pages to tracks: a hash table, made again when it is worth it.
- * Blocks may be anywhere, and pages in a row have slots in a row. */
+/* The map from pages to tracks, a hash table.  Neighbouring pages have
+ * neighbouring slots.  When the tracks have changed, the pool searches without
+ * the map until there were so many searches that a new map costs less. */
 typedef struct
 {
-  Track *const *slots; /* each leads to a track, or to one without chunks */
+  Track *const *slots; /* a page's track; a free slot has one without
+                          chunks */
   size_t mask;         /* their number - 1; it is a power of two */
   void *memory;        /* of the slots */
   size_t bytes;
@@ -181,9 +185,10 @@ sli_pool_n_stacked (const SlicePool *pool)
   return (size_t) (pool->head.top - pool->head.bottom) / sizeof (void *);
 }
 
-/* Frees are many, and each attempt to get memory for the stack or the bits asks
- * the system.  So after one without success some chunks are spilt without an
- * attempt, twice as many each time. */
+/* An attempt to get memory for the stack or the bits may be a system call, and
+ * there are many frees.  So after an attempt that fails the pool spills some
+ * chunks without another attempt, after each failure about twice as many, up to
+ * this number. */
 enum { POOL_SPILL_MOST = 4095 };
 
 static inline bool
@@ -267,11 +272,13 @@ void sli_pool_plain_fini (SlicePool *pool);
 void sli_pool_plain_start_over (SlicePool *pool);
 void *sli_pool_plain_alloc (SlicePool *pool);
 void sli_pool_plain_free (SlicePool *pool, void *object);
-/* Allocates the stack, if the next n allocations would; false: no memory. */
+/* Allocates the stack now, if one of the next n allocations would; false: no
+ * memory. */
 bool sli_pool_plain_reserve (SlicePool *pool, size_t n);
 /* Moves all free objects to the bits, and so finds all empty blocks. */
 void sli_pool_plain_trim (SlicePool *pool);
-/* Moves those back whose block got its bits for that, and frees these. */
+/* Undoes a trim for the blocks that got their bits in it: moves their free
+ * objects back to the stack, and frees the bits. */
 void sli_pool_plain_untrim (SlicePool *pool);
 size_t sli_pool_plain_n_live (const SlicePool *pool);
 /* The size of the stack. */
@@ -286,8 +293,8 @@ enum
   WORD_BITS = 64 /* of a track's bitmap */
 };
 
-/* Puts a free object on the list of those that have no bit, since there was
- * no memory for it; the caller counts it. */
+/* Puts a free object on the list of those for which there was no memory on the
+ * stack or in bits.  The caller counts it. */
 static inline void
 sli_pool_spill (SlicePool *pool, void *object)
 {
@@ -299,16 +306,17 @@ sli_pool_spill (SlicePool *pool, void *object)
 
 /* Makes tracks for all blocks in use, if there are none; false: no memory. */
 bool sli_pool_bits_make (SlicePool *pool);
-/* Counts the chunks of the current block that are not cut yet as free ones, if
- * all others there are free; the block must be retired then. */
+/* If all chunks of the current block that were cut are free, counts the others
+ * as free, too.  Then the caller must retire the block. */
 void sli_pool_bits_cut_rest (SlicePool *pool);
-/* Retires the blocks whose chunks are all free, together. */
+/* Retires all blocks whose chunks are all free. */
 void sli_pool_bits_retire (SlicePool *pool);
 /* Moves the n oldest addresses from the stack to the bits. */
 void sli_pool_bits_flush (SlicePool *pool, size_t n);
 /* Moves addresses from the bits to the stack, which is empty. */
 void sli_pool_bits_refill (SlicePool *pool);
-/* Takes n free chunks of a plain pool's track, the highest first. */
+/* Clears the bits of n free chunks of a plain pool's track, the highest first,
+ * and stores their addresses. */
 void sli_pool_bits_take (const SlicePool *pool, Track *track, size_t n,
                          void **addresses);
 
@@ -345,9 +353,9 @@ sli_track_has (const SlicePool *pool, const Track *track, const void *address)
 /* The number of the chunk at an offset, without a division, which would take
  * longer than all other work on the address.  The size of a chunk is an odd
  * number times a power of two.  To divide by the odd number, multiply by its
- * inverse modulo the word; to divide by the power of two, rotate.  Only for
- * the first n multiples of the size is the result below n, so it also shows
- * whether a chunk starts at the offset. */
+ * inverse modulo the word; to divide by the power of two, rotate.  The result
+ * is below n for the first n multiples of the size and for no other offset, so
+ * it also shows whether a chunk starts there. */
 static inline size_t
 sli_pool_index (size_t offset, size_t inverse, unsigned shift)
 {
@@ -370,24 +378,24 @@ sli_pool_track_of (const SlicePool *pool, const void *address)
   return sli_track_has (pool, track, address) ? track : NULL;
 }
 
-/* --- pool-map.c: the same for many addresses in random order
- * -------------- */
+/* --- pool-map.c: the tracks of many addresses in random order ------------ */
 
-/* The track to which a map leads from an address at first.  Any track may be
- * there, so the caller must look whether it has the address. */
+/* The track in the first slot of an address.  It may be another block's, so
+ * the caller checks it with sli_track_has(). */
 static inline Track *
 sli_pool_map_lead (Track *const *slots, size_t mask, uintptr_t address)
 {
   return slots[address / POOL_PAGE_BYTES & mask];
 }
 
-/* Find the track of the block that has an address; NULL: none.  The first is
- * for addresses in the order in which they lie, the second for one to which the
- * map does not lead at first. */
+/* Both find the track of the block that has an address, or NULL.  The first
+ * is for addresses in rising order: it also tries the tracks beside the one
+ * that it found last.  The second is for an address whose first slot has
+ * another block's track. */
 Track *sli_pool_map_find (SlicePool *pool, const void *address);
 Track *sli_pool_map_search (SlicePool *pool, const void *address);
 
-/* Sets a map without memory, which leads nowhere. */
+/* Makes a map without memory, in which no address has a track. */
 void sli_pool_map_init (PoolMap *map);
 
 /* Called when the tracks have changed. */
@@ -403,7 +411,7 @@ void sli_pool_index_init (SlicePool *pool);
 bool sli_pool_track_make_bits (SlicePool *pool, Track *track);
 /* Frees the bits of a track of a plain pool, none of which is set. */
 void sli_pool_track_drop_bits (SlicePool *pool, Track *track);
-/* Ends the tracks of blocks that were retired, all whose chunks were free. */
+/* Removes the tracks of the blocks that were just retired. */
 void sli_pool_tracks_remove_retired (SlicePool *pool);
 
 void *sli_pool_track_alloc (SlicePool *pool);

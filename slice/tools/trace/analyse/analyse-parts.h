@@ -16,16 +16,18 @@
 #define NO_OBJECT UINT32_MAX
 #define N_SCOPES_OPEN_MAX 16
 
-/* An object's place in one level's list of its site. */
+/* At each level an object belongs to a site, and to a lane of that site.  This
+ * is its place in the lane's list of live objects. */
 typedef struct
 {
   uint32_t site;
-  uint32_t older, younger;
-  uint32_t lane;   /* 0: the first; else one more than in SiteStats.lanes */
-  uint64_t offset; /* in the tolerant stack */
+  uint32_t older, younger; /* objects, or NO_OBJECT */
+  uint32_t lane;   /* 0: SiteStats.lane; i: SiteStats.lanes[i - 1] */
+  uint64_t offset; /* where it lies in the lane's tolerant stack */
 } Link;
 
-/* A free in a batch: one thread's frees without an allocation between. */
+/* A free in a batch.  A batch is the frees of one thread between two of its
+ * allocations. */
 typedef struct
 {
   uint64_t allocated, rounded;
@@ -33,10 +35,11 @@ typedef struct
   uint32_t sites[N_LEVELS_MAX];
 } Freed;
 
+/* A scope marker of the program that has begun and not ended. */
 typedef struct
 {
-  uint32_t name;
-  uint64_t begin, serial;
+  uint32_t name;          /* string id */
+  uint64_t begin, serial; /* its first event; the number of the activation */
 } OpenScope;
 
 typedef struct
@@ -47,12 +50,15 @@ typedef struct
   bool batch_counts; /* some free in it is of a site that is analysed */
   OpenScope open[N_SCOPES_OPEN_MAX];
   uint32_t n_open;
-  /* its stack at the last allocation, and the frames of it that are not known
-   * to have returned, each with the event at which it was first seen */
-  uint32_t stack, trimmed_by;
-  uint64_t *opened;
-  uint32_t n_frames, frames_capacity;
-  /* the last block that a realloc ended, in case it lives on */
+  /* the thread's stack at its last allocation, and how many frames of it, from
+   * the outer end, may still be active */
+  uint32_t stack, n_frames;
+  uint32_t trimmed_by; /* the stack of the last free: another free with the
+                          same stack ends no more frames */
+  uint64_t *opened; /* by frame: the event at which it was first seen */
+  uint32_t frames_capacity;
+  /* the last block that a realloc freed; the realloc may turn out to have left
+   * it where it was */
   uint64_t kept_size;
   uint32_t kept_node;
 } ThreadState;
@@ -65,25 +71,34 @@ link_of (const Analysis *analysis, uint32_t object, unsigned level)
 
 /* --- analyse-site.c --- */
 
-/* extra: the event's cost and alignment. */
+/* Note an allocation and a free in the numbers of the object's site.
+ *
+ * index  the object
+ * extra  the event's cost and alignment
+ */
 void sli_stats_allocated (Analysis *analysis, unsigned level, uint32_t index,
                           uint32_t extra);
 void sli_stats_freed (Analysis *analysis, unsigned level, uint32_t index,
                       const TraceEvent *event);
+/* Ends a row of frees; a long one counts as a burst. */
 void sli_burst_end (SiteStats *stats);
 void sli_lanes_init (SiteStats *stats);
 void sli_lanes_free (SiteStats *stats);
+/* The lane of a Link's number. */
 Lane *sli_lane_at (SiteStats *stats, uint32_t lane);
 
 /* --- analyse-owners.c --- */
 
-/* Add a free to its thread's batch; end the batch at an allocation. */
+/* Adds a free to its thread's batch. */
 void sli_batch_add (Analysis *analysis, ThreadState *thread, uint32_t index);
+/* Finds the owners in a batch; called at the thread's next allocation. */
 void sli_batch_end (Analysis *analysis, ThreadState *thread);
 void sli_scratch_free (Analysis *analysis);
 
 /* --- analyse-lives.c --- */
 
+/* Update the frames that may still be active, by the stack of an allocation,
+ * which is whole, and by that of a free, which lacks its outer end. */
 void sli_lives_stack (Analysis *analysis, ThreadState *thread, uint32_t node);
 void sli_lives_trim (Analysis *analysis, ThreadState *thread, uint32_t node);
 void sli_lives_allocated (Analysis *analysis, const ThreadState *thread,
@@ -99,7 +114,8 @@ void sli_scope_event (Analysis *analysis, ThreadState *thread,
                       const TraceEvent *event);
 void sli_scopes_allocated (const ThreadState *thread, SiteStats *stats,
                            uint64_t rounded);
-/* Counts a free within the activation of the allocation. */
+/* Counts a free, if the scope in which the block was allocated is still
+ * open. */
 void sli_scopes_freed (const ThreadState *thread, SiteStats *stats,
                        uint64_t allocated, uint64_t rounded);
 void sli_scope_close (ScopeSum *scope);

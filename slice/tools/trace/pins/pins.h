@@ -1,18 +1,18 @@
 /* pins.h - which sites' blocks keep pages resident that hold little else
  *
- * Tools.  One reading of the trace takes samples of the address space; another
- * stops at the chosen moment.  There, each resident byte that is in no live
- * block is assigned to the site that pins it:
+ * Tools.  The command `pins' reads a trace twice.  The first reading samples
+ * the address space.  The second stops at the chosen moment, and assigns each
+ * resident byte that is in no live block to a site that pins it:
  *
- *   - the free bytes of a page with live blocks, in equal parts to the sites
- *     that have blocks on it;
- *   - pages without a live block to the site of the next live block above
- *     them: with glibc's malloc nothing else keeps them.
+ *   - A page with live blocks: its free bytes are divided equally among the
+ *     sites that have blocks on it.
+ *   - A page without a live block: it goes to the site of the next live block
+ *     above, since glibc's malloc could return the page without that block.
  *
- * The bytes that would return if a site's blocks had memory of their own are
- * computed, not assigned: the model gives the pages that stay without the
- * blocks, and the pages that the blocks fill when they are close together are
- * subtracted.
+ * A second figure predicts how many bytes the system would get back if a
+ * site's blocks had memory of their own.  The model (heap-model.h) computes
+ * which pages become free without the blocks.  From these, the pages are
+ * subtracted that the blocks would fill when they lie close together.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -44,10 +44,11 @@ typedef struct
 {
   uint32_t result; /* in the profile */
   uint64_t live_bytes, n_blocks;
-  uint64_t n_pages;      /* with a block of it */
+  uint64_t n_pages;      /* pages with a block of this site */
   uint64_t pinned_bytes; /* assigned to it */
-  uint64_t alone_bytes;  /* that return if this site had its own memory */
-  uint64_t together_bytes; /* ... and those before it in the list, too */
+  uint64_t alone_bytes;  /* returned if this site alone had its own memory */
+  uint64_t together_bytes; /* returned if all sites of the list up to this one
+                              had their own memory */
   bool is_predicted;       /* the two above are known */
 } PinsSite;
 
@@ -57,8 +58,8 @@ typedef struct
   HeapPolicy policy;
   unsigned page_shift;
   PinsSample samples[PINS_SAMPLES];
-  double at_seconds; /* the moment, and the end */
-  double end_seconds;
+  double at_seconds;  /* the chosen moment */
+  double end_seconds; /* the end of the run */
   uint64_t live_bytes, n_blocks, resident_bytes;
   uint64_t unassigned_bytes; /* behind the last live block */
   uint64_t empty_bytes;      /* in pages without a live block */
@@ -67,15 +68,17 @@ typedef struct
   uint32_t n_sites;
 } Pins;
 
-/* at_seconds  the moment; below 0: when most is pinned for a twentieth of the
- *             run */
+/* at_seconds  the moment; below 0: the middle of the twentieth of the run that
+ *             has most pinned from its first sample to its last
+ */
 Pins *sli_pins_new (Profile *profile, HeapPolicy policy, double at_seconds);
 void sli_pins_free (Pins *pins);
 
-/* Lines for a reader, at most n_rows sites. */
+/* Prints a table for people, of at most n_rows sites. */
 void sli_pins_print (const Pins *pins, FILE *file, uint32_t n_rows);
+/* Writes all as JSON. */
 void sli_pins_write (const Pins *pins, FILE *file);
-/* The address space over time. */
+/* Draws the address space over time, as SVG. */
 void sli_pins_draw (const Pins *pins, FILE *file);
 
 #endif

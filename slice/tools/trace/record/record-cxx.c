@@ -185,8 +185,7 @@ _ZnamSt11align_val_tRKSt9nothrow_t (size_t size, size_t alignment,
                               nothrow);
 }
 
-/* --- delete: the arguments after the block are passed on as they came -----
- */
+/* --- delete: the arguments after the block are passed on as they came --- */
 
 static __attribute__ ((noinline)) void
 delete_tagged (Delete *call, unsigned op, void *block, size_t a, size_t b)

@@ -1,8 +1,8 @@
-/* trial.h - one site on its arena, in the unchanged program
+/* trial.h - runs the unchanged program with one site on its arena
  *
- * Tools.  trial-site.c chooses the site and writes the advice for it;
- * trial-run.c runs the program in turn as it is, with the site found and left
- * to malloc, and with the site on its arena; command-predict.c is the command.
+ * Tools.  trial-site.c chooses the site and writes the advice for it.
+ * trial-run.c runs the program in turn in the three ways of Trial.
+ * command-predict.c is the command.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -11,12 +11,13 @@
 
 #include "tools/trace/profile/profile.h"
 
-/* How many blocks the arena had (below 0: not known); how many of them were
- * freed by loops that do nothing else, until none was left (of the owner, with
- * contexts), and how long that took. */
+/* What runs with the site on its arena have counted. */
 typedef struct
 {
-  double n_served, n_frees, nsec;
+  double n_served; /* blocks that the arena allocated; below 0: not known */
+  /* blocks freed by loops that only free, until none is left (of the owner,
+   * with contexts); the time of these loops */
+  double n_frees, nsec;
   double n_seen; /* allocations that were tried on contexts */
 } TrialCount;
 
@@ -27,12 +28,13 @@ typedef struct
   double n_blocks, n_together;
 } TrialOwners;
 
+/* The sites that one arena is to have. */
 typedef struct
 {
-  char name[256]; /* of the hottest */
+  char name[256]; /* of the hottest site */
   unsigned n_sites;
   char class[64];
-  char arena[32]; /* as the preloaded library takes it */
+  char arena[32]; /* the value of SLICE_TRIAL (advice-trial.c) */
   double n_allocs, n_frees;
   TrialOwners owners;
   TrialCount count;
@@ -41,14 +43,14 @@ typedef struct
 typedef enum
 {
   TRIAL_PLAIN,  /* the program as it is */
-  TRIAL_MALLOC, /* the site is found, and served by malloc */
-  TRIAL_ARENA,
+  TRIAL_MALLOC, /* the library finds the site, and calls malloc for it */
+  TRIAL_ARENA,  /* the library finds the site, and has its arena for it */
   N_TRIALS
 } Trial;
 
 #define TRIAL_ROUNDS_MAX 200
 
-/* CPU seconds and peak KiB of each run. */
+/* The CPU seconds and the peak resident memory of each run; n of each kind. */
 typedef struct
 {
   double cpu_sec[N_TRIALS][TRIAL_ROUNDS_MAX];
@@ -62,8 +64,8 @@ typedef struct
   double value, half;
 } Estimate;
 
-/* Nanoseconds of a call that does nothing, and of a step along a list in the
- * cache. */
+/* How long it takes to call a function that does nothing, and to follow one
+ * link of a list that is in the cache. */
 typedef struct
 {
   double call_nsec, step_nsec;
@@ -87,10 +89,11 @@ typedef struct
  * file, and to another the owners if the arena is a context.  Exits with a
  * message if there is none.
  *
- * wanted  sites with one of these in their names (^ stands for the beginning,
- *         $ for the end), ended by NULL; or NULL: the hottest that suits, and
- *         those of its name
- * arena   "linear", "pool", "slice", "context", or NULL: by its class
+ * wanted  texts, of which a site's name has one (^ stands for the name's
+ *         beginning, $ for its end), ended by NULL; or NULL: the hottest site
+ *         for which there is an arena, and those of the same name
+ * arena   "linear", "pool", "slice", "context"; or NULL: what the site's class
+ *         says
  */
 TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,
                           const char *const *wanted, const char *arena,
@@ -107,13 +110,15 @@ TrialOwners sli_trial_owners (Profile *profile, const ProfileOptions *options,
 
 /* --- trial-run.c --- */
 
-/* Exits with a message if a run does not succeed. */
+/* Adds n rounds to the runs; a round runs the command once in each way.  Exits
+ * with a message if a run fails. */
 void sli_trial_run (TrialRuns *runs, const TrialSite *site,
                     const char *command, const TrialPaths *paths, unsigned n);
-/* Runs it some times, to count; of the times the median. */
+/* Runs the command some times with the site on its arena, and counts; of the
+ * times it returns the median. */
 TrialCount sli_trial_count (const TrialSite *site, const char *command,
                             const TrialPaths *paths);
-/* The median of what the second takes less than the first, run by run. */
+/* The median of first[i] - second[i]. */
 Estimate sli_trial_difference (const double *first, const double *second,
                                unsigned n);
 double sli_trial_median (const double *values, unsigned n);

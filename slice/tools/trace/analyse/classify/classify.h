@@ -1,6 +1,6 @@
-/* classify.h - the decision list, which finds a site's class by its numbers
+/* classify.h - finds the class of a site from its numbers, by a decision list
  *
- * Tools.  Design: chapter 13; slice-trace(1) prints the list.
+ * Tools.  Design: chapter 13; slice-trace(1) has the list.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,6 +28,7 @@ typedef enum
   N_CLASSES
 } SiteClass;
 
+/* Design chapter 13 defines the numbers, and gives them their letters. */
 typedef enum
 {
   NUMBER_ALLOCS,
@@ -48,11 +49,11 @@ typedef enum
   NUMBER_Z,
   NUMBER_O,
   NUMBER_C,     /* contained in a scope */
-  NUMBER_WF,    /* that scope's waste */
+  NUMBER_WF,    /* W of an arena that ends with that scope */
   NUMBER_KNOWN, /* the larger of P2 and Z */
   NUMBER_LARGEST,
   NUMBER_WASTE, /* (W - 1) P, bytes */
-  NUMBER_N1,    /* most blocks that one thread has */
+  NUMBER_N1,    /* most live blocks that one thread has had */
   NUMBER_T,     /* threads that allocate */
   NUMBER_RESETS, /* moments at which a thread has no live block */
   N_NUMBERS
@@ -65,10 +66,12 @@ typedef struct
   bool burst_unknown; /* freed in bursts, but no owner was found */
   uint32_t owner;     /* level-0 number, if class is CLASS_OWNER */
   double owner_share;
-  uint32_t scope;   /* string id, if class is CLASS_SCOPE */
-  uint64_t scope_pc; /* or within the function that is the scope; 0: none */
-  unsigned scope_life; /* which of the site's lives that is */
-  char holds[96];   /* the test that came nearest to failing */
+  /* if class is CLASS_SCOPE: a marker's string id; or an address in the
+   * function that is the scope (else 0), and its number in Lane.lives */
+  uint32_t scope;
+  uint64_t scope_pc;
+  unsigned scope_life;
+  char holds[96];   /* the rule's test that came nearest to failing */
   char missed[128]; /* the earlier rule that came nearest to holding */
 } Verdict;
 
@@ -77,14 +80,17 @@ const char *sli_class_title (SiteClass class); /* a phrase, for people */
 const char *sli_number_name (SiteNumber number);
 /* Returns true if the class names an allocator for the memory. */
 bool sli_class_is_good (SiteClass class);
-/* "W-good=1.3"; false if there is no such threshold. */
+/* Sets a threshold, as in "W-good=1.3"; false if there is none of that
+ * name. */
 bool sli_threshold_set (const char *assignment);
 void sli_thresholds_print (FILE *file);
 /* The share of a site that must be freed within its scope. */
 double sli_threshold_contained (void);
 
-/* share  of the site in the program's time, or allocations
- * peak   the program's, in bytes */
+/* share  the site's part of the program's time in the allocator, or of its
+ *        allocations
+ * peak   the most bytes that the program had live
+ */
 void sli_classify (const SiteStats *stats, double share, uint64_t peak,
                    Verdict *verdict);
 
