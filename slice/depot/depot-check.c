@@ -44,7 +44,8 @@ stack_count (DepotStack *stack, DepotCounts *counts)
 void
 sli_depot_count (unsigned class_index, DepotCounts *counts)
 {
-  *counts = (DepotCounts){ 0 };
+  *counts = (DepotCounts){ .n_misses
+                          = LOAD (&sli_depot_misses[class_index]) };
   for (unsigned shard = 0; shard < SHARDS; shard++)
     if (stack_at (class_index, shard) != NULL)
       stack_count (stack_at (class_index, shard), counts);

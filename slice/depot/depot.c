@@ -60,6 +60,12 @@ sli_depot_lock (unsigned class_index, unsigned shard)
   return stack != NULL ? &stack->lock : NULL;
 }
 
+COMMON_TEXT Lock *
+sli_depot_make_lock (void)
+{
+  return sli_stack_make_lock ();
+}
+
 COMMON_TEXT bool
 sli_depot_has (unsigned class_index)
 {
@@ -101,10 +107,11 @@ static void
 stack_count_miss (unsigned class_index, unsigned own)
 {
   DepotStack *stack = stack_at (class_index, own);
+  uint64_t *n_misses = &sli_depot_misses[class_index];
 
-  if (stack == NULL)
-    stack = stack_at (class_index, 0);
-  COUNT_UP_SHARED (&stack->n_misses, 1u);
+  if (stack != NULL)
+    n_misses = &stack->n_misses;
+  COUNT_UP_SHARED (n_misses, 1u);
 }
 
 /* The same for all shards in turn, the caller's first. */

@@ -184,8 +184,9 @@ typedef void (*MagazineVisit) (unsigned class_index, void *const *rounds,
 /* Calls `visit` for the rounds of each magazine, under its stack's lock. */
 void sli_depot_each (unsigned class_index, MagazineVisit visit, void *data);
 
-/* For fork.c: the lock of a shard's stack, or NULL if it has none.  The first
- * shard always has one; while that is held, no stacks are made. */
+/* For fork.c: the lock of a shard's stack, or NULL if it has none; and the one
+ * that is held while a stack is made, of the same rank. */
 Lock *sli_depot_lock (unsigned class_index, unsigned shard);
+Lock *sli_depot_make_lock (void);
 
 #endif

@@ -19,8 +19,18 @@ enum
   EMPTIES_MAX = 4
 };
 
-DepotStack sli_depot_stacks[SHARDS][N_CLASSES];
+SPARSE_DATA DepotStack sli_depot_stacks[SHARDS][N_CLASSES];
 DepotClass sli_depot_classes[N_CLASSES];
+uint64_t sli_depot_misses[N_CLASSES];
+
+/* While it is held, no stacks are made. */
+static Lock make_lock = LOCK_INIT (LOCK_RANK_DEPOT);
+
+COMMON_TEXT Lock *
+sli_stack_make_lock (void)
+{
+  return &make_lock;
+}
 
 COMMON_TEXT static void
 stack_init (DepotStack *stack)
@@ -35,35 +45,30 @@ sli_stack_init_all (void)
 {
   for (unsigned i = 0; i < N_CLASSES; i++)
     {
-      stack_init (&sli_depot_stacks[0][i]);
-      sli_depot_classes[i] = (DepotClass){ .made = 1 };
+      sli_depot_classes[i] = (DepotClass){ .made = 0 };
+      sli_depot_misses[i] = 0;
     }
 }
 
-COMMON_TEXT static void
-stack_make (unsigned class_index, unsigned shard)
-{
-  DepotStack *first = &sli_depot_stacks[0][class_index];
-  DepotClass *class = &sli_depot_classes[class_index];
-
-  sli_lock (&first->lock);
-  if (stack_at (class_index, shard) == NULL)
-    {
-      stack_init (&sli_depot_stacks[shard][class_index]);
-      STORE_RELEASE (&class->made, (uint16_t) (class->made | 1u << shard));
-    }
-  sli_unlock (&first->lock);
-}
-
-/* While this thread forks, it holds the locks of the existing stacks, so it
- * makes no others. */
+/* While this thread forks, it holds the locks of all stacks, and gives them
+ * back afterwards. */
 COMMON_TEXT DepotStack *
 sli_stack_make_own (unsigned class_index)
 {
-  unsigned shard = sli_lock_forking_here () ? 0 : sli_shard ();
+  unsigned shard = sli_shard ();
+  DepotStack *stack = &sli_depot_stacks[shard][class_index];
+  DepotClass *class = &sli_depot_classes[class_index];
 
-  stack_make (class_index, shard);
-  return &sli_depot_stacks[shard][class_index];
+  sli_lock (&make_lock);
+  if (stack_at (class_index, shard) == NULL)
+    {
+      stack_init (stack);
+      if (sli_lock_forking_here ())
+        sli_lock_for_fork (&stack->lock);
+      STORE_RELEASE (&class->made, (uint16_t) (class->made | 1u << shard));
+    }
+  sli_unlock (&make_lock);
+  return stack;
 }
 
 /* --- full magazines ------------------------------------------------------ */

@@ -48,8 +48,8 @@ SLICE_STATIC_ASSERT (sizeof (DepotStack) <= 2 * CACHE_LINE_BYTES,
  * can keep the line. */
 typedef struct
 {
-  uint16_t made;    /* a bit for each stack that is made; written under the
-                       lock of the first stack */
+  uint16_t made;    /* a bit for each stack that is made; written under
+                       sli_stack_make_lock() */
   uint32_t n_large; /* stacks with more than their share of the limit */
   uint32_t n_uses_seen; /* pops and pushes until sli_depot_pop_unused() last
                            looked; the low bits, no lock */
@@ -58,10 +58,13 @@ typedef struct
 /* A shard's stacks lie together, so an unused shard takes no memory. */
 extern DepotStack sli_depot_stacks[SHARDS][N_CLASSES];
 extern DepotClass sli_depot_classes[N_CLASSES];
+/* Pops that found no magazine, by threads whose shard has no stack yet. */
+extern uint64_t sli_depot_misses[N_CLASSES];
 
 void sli_stack_init_all (void);
+Lock *sli_stack_make_lock (void);
 
-/* A stack; NULL if it does not exist.  The first of a class always does. */
+/* A stack; NULL if it does not exist, since nothing was pushed to it yet. */
 static inline DepotStack *
 stack_at (unsigned class_index, unsigned shard)
 {

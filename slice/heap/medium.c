@@ -1,7 +1,8 @@
 /* medium.c - blocks of up to 32 KiB: several of one size in a run
  *
- * Layer: heap.  Below: page.  Locks: one for the runs of each class, and one
- * for each cache (rank 25); a thread holds one at a time.
+ * Layer: heap.  Below: page.  Locks: one for the runs of each class and of its
+ * fitted class, one for each cache, and one under which classes are made (rank
+ * 25); a thread holds one at a time.
  * Design: chapter 14.
  *
  *   sizes:  8 in each doubling, from 576 to 32768 (sizes up to 2064 only for
@@ -55,10 +56,12 @@ SLICE_STATIC_ASSERT (MEDIUM_BYTES_MAX
                      "the classes end where runs begin");
 
 /* The lock protects the ring, the runs' bits of free blocks, and the
- * counts. */
+ * counts.  A class that is not used takes no memory: it is made with its first
+ * block. */
 typedef struct
 {
-  _Alignas (CACHE_LINE_BYTES) Lock lock;
+  _Alignas (CACHE_LINE_BYTES) Lock lock; /* of a fitted class: not used, see
+                                            class_lock() */
   Link runs;           /* with blocks that are free or were never used */
   uint32_t n_runs;
   uint32_t n_runs_fit; /* with so many the class looks for a fitted one */
@@ -66,7 +69,7 @@ typedef struct
   uint32_t fitted_bytes; /* of its fitted class, which is constant from then
                             on; 0: it has none.  Read without the lock */
   /* constant */
-  uint32_t bytes;      /* of a block */
+  uint32_t bytes;      /* of a block; 0: the class is not made.  Written last */
   uint32_t reciprocal; /* 2^32 / bytes, rounded up */
   uint8_t n_granules;  /* of a run */
   uint8_t n_blocks;
@@ -80,14 +83,17 @@ typedef struct
   void *(*blocks)[CACHE_BLOCKS_MAX]; /* of each class */
 } MediumCache;
 
-static struct
+/* Most programs use one cache and a few classes: the blocks and classes of
+ * others take no memory. */
+SPARSE_DATA static struct
 {
-  MediumClass classes[ALL_CLASSES];
   MediumCache caches[CACHES];
-  /* Apart, since most programs use one cache: those of the others take no
-   * memory. */
+  MediumClass classes[ALL_CLASSES];
   void *blocks[CACHES][ALL_CLASSES][CACHE_BLOCKS_MAX];
 } medium;
+
+/* While it is held, no classes are made. */
+static Lock make_lock = LOCK_INIT (LOCK_RANK_HEAP);
 
 /* --- sizes --------------------------------------------------------------- */
 
@@ -116,7 +122,7 @@ class_of (size_t size)
 /* Chooses the shortest run that wastes little, or the one that wastes
  * least. */
 HEAP_TEXT static void
-class_cut (MediumClass *class)
+class_cut (MediumClass *class, size_t block_bytes)
 {
   size_t granule_bytes = sli_page_granule_bytes ();
   size_t best_waste = SIZE_MAX, best_bytes = 1;
@@ -124,8 +130,8 @@ class_cut (MediumClass *class)
   for (unsigned n = 1; n <= RUN_GRANULES; n++)
     {
       size_t bytes = n * granule_bytes;
-      size_t n_blocks = min_size (bytes / class->bytes, BLOCKS_MAX);
-      size_t waste = bytes - n_blocks * class->bytes;
+      size_t n_blocks = min_size (bytes / block_bytes, BLOCKS_MAX);
+      size_t waste = bytes - n_blocks * block_bytes;
 
       if (n_blocks == 0 || (best_waste != SIZE_MAX
                             && waste * best_bytes >= best_waste * bytes))
@@ -142,27 +148,49 @@ class_cut (MediumClass *class)
 HEAP_TEXT static void
 class_set_bytes (MediumClass *class, size_t bytes)
 {
-  class->bytes = (uint32_t) bytes;
+  link_init (&class->runs);
   class->reciprocal
       = (uint32_t) (((UINT64_C (1) << 32) + bytes - 1) / bytes);
   class->n_cached = (uint8_t) max_size (
       1, min_size (CACHE_BYTES / bytes, CACHE_BLOCKS_MAX));
-  class_cut (class);
+  class_cut (class, bytes);
+  STORE_RELEASE (&class->bytes, (uint32_t) bytes);
+}
+
+static bool
+class_is_made (const MediumClass *class)
+{
+  return LOAD_ACQUIRE (&class->bytes) != 0;
+}
+
+/* While this thread forks, it holds all locks, and gives them back
+ * afterwards. */
+HEAP_TEXT static void
+class_make (unsigned index)
+{
+  MediumClass *class = &medium.classes[index];
+
+  sli_lock (&make_lock);
+  if (!class_is_made (class))
+    {
+      sli_lock_init (&class->lock, LOCK_RANK_HEAP);
+      if (sli_lock_forking_here ())
+        sli_lock_for_fork (&class->lock);
+      class->n_runs_fit = FIT_RUNS;
+      class_set_bytes (class, class_bytes (index));
+    }
+  sli_unlock (&make_lock);
+}
+
+static Lock *
+class_lock (const MediumClass *class)
+{
+  return &medium.classes[(class - medium.classes) % MEDIUM_CLASSES].lock;
 }
 
 HEAP_TEXT void
 sli_medium_init (void)
 {
-  for (unsigned i = 0; i < ALL_CLASSES; i++)
-    {
-      MediumClass *class = &medium.classes[i];
-
-      sli_lock_init (&class->lock, LOCK_RANK_HEAP);
-      link_init (&class->runs);
-      class->n_runs_fit = FIT_RUNS;
-      if (i < MEDIUM_CLASSES)
-        class_set_bytes (class, class_bytes (i));
-    }
   for (unsigned i = 0; i < CACHES; i++)
     {
       sli_lock_init (&medium.caches[i].lock, LOCK_RANK_HEAP);
@@ -170,13 +198,22 @@ sli_medium_init (void)
     }
 }
 
+/* Before other locks that are taken, and after others that are released,
+ * make_lock: those that were taken are those that are released. */
 void
 sli_medium_each_lock (void (*act) (Lock *lock))
 {
+  bool is_first = act == sli_lock_for_fork;
+
+  if (is_first)
+    act (&make_lock);
   for (unsigned i = 0; i < CACHES; i++)
     act (&medium.caches[i].lock);
-  for (unsigned i = 0; i < ALL_CLASSES; i++)
-    act (&medium.classes[i].lock);
+  for (unsigned i = 0; i < MEDIUM_CLASSES; i++)
+    if (class_is_made (&medium.classes[i]))
+      act (&medium.classes[i].lock);
+  if (!is_first)
+    act (&make_lock);
 }
 
 static MediumCache *
@@ -221,7 +258,7 @@ run_take (MediumClass *class, HeapRun *run, unsigned n, void **blocks,
   char *start = run_start (run);
   unsigned taken = 0;
 
-  assert_held (&class->lock);
+  assert_held (class_lock (class));
   *is_zero = false;
   while (taken < n && run->own_words[HEAP_FREE] != 0)
     {
@@ -249,7 +286,7 @@ class_fit (MediumClass *class)
 {
   uint32_t bytes = (uint32_t) align_up (class->wanted_bytes, HEAP_ALIGN_BYTES);
 
-  assert_held (&class->lock);
+  assert_held (class_lock (class));
   if (class >= &medium.classes[MEDIUM_CLASSES] || class->fitted_bytes != 0
       || class->n_runs < class->n_runs_fit)
     return;
@@ -272,13 +309,13 @@ class_take (MediumClass *class, size_t size, unsigned n, void **blocks,
 
   for (;;)
     {
-      sli_lock (&class->lock);
+      sli_lock (class_lock (class));
       class->wanted_bytes
           = (uint32_t) max_size (class->wanted_bytes, size);
       if (!link_is_alone (&class->runs))
         taken = run_take (class, LINK_OWNER (class->runs.next, HeapRun, link),
                           n, blocks, is_zero);
-      sli_unlock (&class->lock);
+      sli_unlock (class_lock (class));
       if (taken != 0)
         return taken;
       if (sli_heap_new_run (class->n_granules, SLAB_HEAP_MEDIUM, &run,
@@ -287,11 +324,11 @@ class_take (MediumClass *class, size_t size, unsigned n, void **blocks,
         return 0;
       run->is_zero = *is_zero;
       run->ring = (uint8_t) (class - medium.classes);
-      sli_lock (&class->lock);
+      sli_lock (class_lock (class));
       link_after (&run->link, &class->runs);
       class->n_runs++;
       class_fit (class);
-      sli_unlock (&class->lock);
+      sli_unlock (class_lock (class));
     }
 }
 
@@ -304,7 +341,7 @@ run_return (HeapRun *run, const void *block)
   size_t offset = (size_t) ((const char *) block - run_start (run));
   bool was_full, is_empty;
 
-  sli_lock (&class->lock);
+  sli_lock (class_lock (class));
   was_full = run_is_full (run, class);
   run->own_words[HEAP_FREE] |= (uint64_t) 1 << (offset / class->bytes);
   is_empty = run_is_empty (run);
@@ -313,7 +350,7 @@ run_return (HeapRun *run, const void *block)
   if (!was_full && is_empty)
     link_remove (&run->link);
   class->n_runs -= is_empty;
-  sli_unlock (&class->lock);
+  sli_unlock (class_lock (class));
   return is_empty;
 }
 
@@ -401,7 +438,7 @@ class_find (size_t size, size_t alignment)
       && size <= LOAD_ACQUIRE (&medium.classes[index].fitted_bytes))
     return MEDIUM_CLASSES + index;
   while (index < MEDIUM_CLASSES
-         && lowest_bit (medium.classes[index].bytes) < alignment)
+         && lowest_bit (class_bytes (index)) < alignment)
     index++;
   return index < MEDIUM_CLASSES ? index : ALL_CLASSES;
 }
@@ -414,6 +451,8 @@ sli_medium_alloc (size_t size, size_t alignment, bool *is_zero)
 
   if (index == ALL_CLASSES)
     return NULL;
+  if (UNLIKELY (!class_is_made (&medium.classes[index])))
+    class_make (index);
   block = class_alloc (index, size, is_zero);
   return block != NULL ? block_begin (block) : NULL;
 }

@@ -58,8 +58,10 @@ static struct
 {
   bool is_on;                 /* there is a tool */
   bool has_valgrind;
-  void *extents[EXTENTS_MAX]; /* start of each known extent, or NULL */
 } annotate;
+
+/* The start of each known extent, or NULL. */
+SPARSE_DATA static void *extents[EXTENTS_MAX];
 
 bool
 sli_annotate_begin (void)
@@ -83,8 +85,8 @@ static void **
 extent_slot (const void *wanted)
 {
   for (int i = 0; i < EXTENTS_MAX; i++)
-    if (annotate.extents[i] == wanted)
-      return &annotate.extents[i];
+    if (extents[i] == wanted)
+      return &extents[i];
   return NULL;
 }
 

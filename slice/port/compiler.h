@@ -32,6 +32,9 @@
 #define COMMON_TEXT __attribute__ ((section (".text.slice_common")))
 #define CONTEXT_TEXT __attribute__ ((section (".text.slice_context")))
 #define HEAP_TEXT __attribute__ ((section (".text.slice_heap")))
+/* The section of a large zeroed table of which most programs use no more than
+ * a few entries: it lies apart, so that small data share pages. */
+#define SPARSE_DATA __attribute__ ((section (".bss.slice_sparse")))
 /* Code for processors with 32-byte registers; callers test HAS_WIDE(). */
 #if defined __x86_64__ && defined __GNUC__
 # include <cpuid.h>

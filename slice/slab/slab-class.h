@@ -38,6 +38,7 @@ typedef struct
   Link rings[N_RINGS];    /* slabs with free chunks, fullest first, then the
                              claimed ones */
   uint32_t colour;        /* of the next slab, in steps */
+  bool is_made;           /* the lock and the rings are initialised */
   uint64_t n_slabs;       /* now; read without the lock */
   uint64_t n_locks;       /* acquisitions of the lock, ever */
   uint64_t n_allocs;      /* chunks allocated, ever */
@@ -48,9 +49,22 @@ typedef struct
 extern SlabClass sli_slab_classes[N_CLASSES]
     __attribute__ ((visibility ("hidden")));
 
+/* A class that is not used takes no memory: it is made when it is first
+ * locked.  Code that only looks leaves others alone. */
+void sli_slab_class_make (SlabClass *class)
+    __attribute__ ((visibility ("hidden")));
+
+static inline bool
+slab_class_is_made (const SlabClass *class)
+{
+  return LIKELY (LOAD_ACQUIRE (&class->is_made));
+}
+
 static inline void
 slab_class_lock (SlabClass *class)
 {
+  if (!slab_class_is_made (class))
+    sli_slab_class_make (class);
   sli_lock (&class->lock);
   class->n_locks++;
 }

@@ -83,6 +83,8 @@ sli_slab_count_all (SlabCounts counts[N_CLASSES])
     {
       SlabClass *class = &sli_slab_classes[i];
 
+      if (!slab_class_is_made (class))
+        continue;
       sli_lock (&class->lock);
       counts[i].n_slabs = class->n_slabs;
       counts[i].n_locks = class->n_locks;
@@ -192,6 +194,8 @@ sli_slab_check (unsigned class_index, const void **where)
   const char *broken = NULL;
   uint64_t n_partial = 0;
 
+  if (!slab_class_is_made (class))
+    return NULL;
   sli_lock (&class->lock);
   for (unsigned ring = 0; broken == NULL && ring < N_RINGS; ring++)
     broken = ring_check (class, class_index, ring, &n_partial, where);

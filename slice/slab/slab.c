@@ -41,6 +41,9 @@ enum
 
 SlabClass sli_slab_classes[N_CLASSES];
 
+/* While it is held, no classes are made. */
+static Lock make_lock = LOCK_INIT (LOCK_RANK_SLAB);
+
 COMMON_TEXT void
 sli_slab_init (void)
 {
@@ -53,19 +56,41 @@ sli_slab_init (void)
                       sli_page_has_tags ()
                           || sli_option_is_on (SLICE_OPTION_ALIGN_16));
   for (unsigned i = 0; i < N_CLASSES; i++)
-    {
+    if (sli_slab_classes[i].is_made)
       memset (&sli_slab_classes[i], 0, sizeof sli_slab_classes[i]);
-      sli_lock_init (&sli_slab_classes[i].lock, LOCK_RANK_SLAB);
+}
+
+/* While this thread forks, it holds the locks of all classes, and gives them
+ * back afterwards. */
+COMMON_TEXT void
+sli_slab_class_make (SlabClass *class)
+{
+  sli_lock (&make_lock);
+  if (!class->is_made)
+    {
+      sli_lock_init (&class->lock, LOCK_RANK_SLAB);
       for (int ring = 0; ring < N_RINGS; ring++)
-        link_init (&sli_slab_classes[i].rings[ring]);
+        link_init (&class->rings[ring]);
+      if (sli_lock_forking_here ())
+        sli_lock_for_fork (&class->lock);
+      STORE_RELEASE (&class->is_made, true);
     }
+  sli_unlock (&make_lock);
+}
+
+COMMON_TEXT Lock *
+sli_slab_make_lock (void)
+{
+  return &make_lock;
 }
 
 COMMON_TEXT Lock *
 sli_slab_lock (unsigned class_index)
 {
+  SlabClass *class = &sli_slab_classes[class_index];
+
   assert_here (class_index > 0 && class_index < N_CLASSES);
-  return &sli_slab_classes[class_index].lock;
+  return slab_class_is_made (class) ? &class->lock : NULL;
 }
 
 /* --- one slab ------------------------------------------------------------ */
@@ -332,6 +357,8 @@ class_choose (SlabClass *class)
 static void
 class_give_up_claims (SlabClass *class)
 {
+  if (!slab_class_is_made (class))
+    return;
   sli_lock (&class->lock);
   while (!link_is_alone (&class->rings[CLAIMED_RING]))
     {

@@ -128,7 +128,9 @@ unsigned sli_slab_chunk (const void *run, unsigned index, ChunkInfo *info);
 unsigned sli_slab_chunk_locked (const void *run, unsigned index,
                                 ChunkInfo *info);
 
-/* For fork.c. */
+/* For fork.c: a class's lock, or NULL if the class was not used; and the one
+ * that is held while a class is made, of the same rank. */
 Lock *sli_slab_lock (unsigned class_index);
+Lock *sli_slab_make_lock (void);
 
 #endif

@@ -825,10 +825,10 @@ static pthread_barrier_t holder_barrier;
 static void *
 hold_slab_lock (void *data G_GNUC_UNUSED)
 {
-  sli_lock (sli_slab_lock (SMALL_CLASS));
+  sli_lock (sli_slab_make_lock ());
   pthread_barrier_wait (&holder_barrier);
   pthread_barrier_wait (&holder_barrier);
-  sli_unlock (sli_slab_lock (SMALL_CLASS));
+  sli_unlock (sli_slab_make_lock ());
   return NULL;
 }
 

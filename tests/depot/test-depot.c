@@ -873,6 +873,33 @@ test_contention (void)
     }
 }
 
+static bool
+has_any_stack (unsigned class_index)
+{
+  for (unsigned shard = 0; shard < SHARDS; shard++)
+    if (sli_depot_lock (class_index, shard) != NULL)
+      return true;
+  return false;
+}
+
+/* A class takes no memory in the depot until a magazine is pushed, and counts
+ * its misses all the same. */
+static void
+test_made_by_push (void)
+{
+  bool contended;
+
+  begin ();
+  g_assert_null (sli_depot_pop (CLASS, NULL, &contended));
+  g_assert_false (has_any_stack (CLASS));
+  g_assert_cmpuint (counts_of (CLASS).n_misses, ==, 1);
+  push (full_magazine (CLASS, 0));
+  g_assert_true (has_any_stack (CLASS));
+  g_assert_false (has_any_stack (CLASS + 1));
+  g_assert_null (sli_depot_pop (CLASS + 1, NULL, &contended));
+  g_assert_cmpuint (counts_of (CLASS).n_misses, ==, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -908,5 +935,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/depot/remote-goes-home", test_remote_goes_home);
   test_add_fresh ("/slice/depot/threads", test_threads);
   test_add_fresh ("/slice/depot/contention", test_contention);
+  test_add_fresh ("/slice/depot/made-by-push", test_made_by_push);
   return g_test_run ();
 }

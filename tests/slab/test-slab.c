@@ -1061,6 +1061,29 @@ test_new_slab_is_young (void)
   g_assert_cmpuint (sli_slab_trim (AGE_MSEC, 2), >, 0);
 }
 
+/* A class takes no memory until it is used; its numbers and its check need
+ * none. */
+static void
+test_made_by_use (void)
+{
+  SlabCounts counts[N_CLASSES];
+  void *chunk;
+
+  begin ();
+  g_assert_null (sli_slab_lock (LARGE_CLASS));
+  check_valid ();
+  sli_slab_count_all (counts);
+  g_assert_cmpuint (counts[LARGE_CLASS].n_slabs, ==, 0);
+  g_assert_null (sli_slab_lock (LARGE_CLASS));
+  chunk = take_one (LARGE_CLASS);
+  g_assert_nonnull (sli_slab_lock (LARGE_CLASS));
+  g_assert_null (sli_slab_lock (LARGE_CLASS + 1));
+  sli_slab_count_all (counts);
+  g_assert_cmpuint (counts[LARGE_CLASS].n_slabs, ==, 1);
+  give_one (LARGE_CLASS, chunk);
+  check_valid ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -1104,5 +1127,6 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/new-slab-is-young", test_new_slab_is_young);
   test_add_fresh ("/slice/slab/pretended-pages-16", test_pretended_16);
   test_add_fresh ("/slice/slab/pretended-pages-64", test_pretended_64);
+  test_add_fresh ("/slice/slab/made-by-use", test_made_by_use);
   return g_test_run ();
 }

@@ -59,15 +59,12 @@ fork_low_locks (LockAct act)
   act (sli_oom_lock ());
 }
 
-/* While the first shard's lock is held, no stacks are made.  So it is taken
- * first and released last. */
 static void
 fork_depot_locks (unsigned class_index, LockAct act)
 {
   assert_here (class_index > 0 && class_index < N_CLASSES);
-  for (unsigned n = 0; n < SHARDS; n++)
+  for (unsigned shard = 0; shard < SHARDS; shard++)
     {
-      unsigned shard = act == sli_lock_for_fork ? n : SHARDS - 1 - n;
       Lock *lock = sli_depot_lock (class_index, shard);
 
       if (lock != NULL)
@@ -75,13 +72,27 @@ fork_depot_locks (unsigned class_index, LockAct act)
     }
 }
 
+/* The locks under which stacks and classes are made are taken first and
+ * released last, so that those that were taken are those that are released. */
 static void
 fork_class_locks (LockAct act)
 {
+  bool is_first = act == sli_lock_for_fork;
+
+  if (is_first)
+    act (sli_depot_make_lock ());
   for (unsigned i = 1; i < N_CLASSES; i++)
     fork_depot_locks (i, act);
+  if (is_first)
+    act (sli_slab_make_lock ());
   for (unsigned i = 1; i < N_CLASSES; i++)
-    act (sli_slab_lock (i));
+    if (sli_slab_lock (i) != NULL)
+      act (sli_slab_lock (i));
+  if (!is_first)
+    {
+      act (sli_slab_make_lock ());
+      act (sli_depot_make_lock ());
+    }
 }
 
 /* If every block is a malloc, these locks protect nothing, so the child just

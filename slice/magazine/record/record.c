@@ -61,16 +61,18 @@ __thread SliceThreadV1 *slice_tls_v1
 
 /* Two empty records: `self` points to the first until the thread's first slow
  * call, and to the second once the thread ends or if it can have no record.
- * Their tls is NULL and their entries point to the shared NULL, so code may
- * use them like any other, but they hold no chunk and accept none.  A new
- * record starts with the same table and entries. */
-static ThreadRecord record_new_one, record_none;
+ * Their tls is NULL, so no thread enters them.  In modes that use a record
+ * without entering it their entries point to the shared NULL, so that they
+ * hold no chunk and accept none.  In others the second one and the third stay
+ * untouched and take no memory.  A new record starts with the table and the
+ * entries of the first. */
+SPARSE_DATA static ThreadRecord record_new_one, record_none;
 #define RECORD_NEW (&record_new_one)
 #define RECORD_NONE (&record_none)
 
 /* A third one, used while the thread's record is made.  It tells the modes
  * that look for calls within calls that the thread is in one. */
-static ThreadRecord record_beginning;
+SPARSE_DATA static ThreadRecord record_beginning;
 #define RECORD_BEGINNING (&record_beginning)
 
 __thread ThreadRecord *sli_record_self
@@ -182,7 +184,7 @@ record_make (void)
   if (record == NULL)
     return NULL;
   memset (record, 0, sizeof *record);
-  record->fast = record_none.fast;
+  record->fast = record_new_one.fast;
   link_init (&record->link);
   /* Modes with inline code pick nothing at random. */
   if (!sli_registry.may_be_inline)
@@ -354,15 +356,17 @@ sli_record_init (bool is_inline, bool checks_reentry)
 {
   sli_record_options = (RecordOptions){ is_inline, checks_reentry };
   sli_registry.may_be_inline = is_inline;
-  memcpy (record_none.fast.entries, sli_record_sentinel.entries,
+  memcpy (record_new_one.fast.entries, sli_record_sentinel.entries,
           sizeof sli_record_sentinel.entries);
   for (size_t size = 0; size <= SLICE_SIZE_MAX; size++)
-    record_none.fast.class_table[size]
+    record_new_one.fast.class_table[size]
         = (unsigned char) (2 * SLICE_CLASS_V1 (size));
-  record_new_one.fast = record_none.fast;
-  record_beginning.fast = record_none.fast;
-  record_new_one.call = record_none.call = CALL_UNKNOWN;
-  record_beginning.call = CALL_IN;
+  if (!is_inline)
+    {
+      record_beginning.fast = record_none.fast = record_new_one.fast;
+      record_new_one.call = record_none.call = CALL_UNKNOWN;
+      record_beginning.call = CALL_IN;
+    }
   link_init (&sli_registry.records);
   link_init (&sli_registry.orphans);
   link_init (&sli_registry.parked);

@@ -72,7 +72,6 @@ typedef enum
 typedef struct
 {
   SliceThreadV1 fast;    /* what the inline code sees */
-  ClassCache caches[N_CLASSES];
   Link link;             /* in the registry */
   SliceThreadV1 **tls;   /* the owner's slice_tls_v1 */
   Asleep asleep;         /* from which a trimmer learns if the owner sleeps */
@@ -91,6 +90,8 @@ typedef struct
   size_t accounted_bytes; /* that its magazines may hold, by size */
   uint64_t parked_msec;  /* when its thread ended, while it is parked */
   uint8_t shard;         /* where that was */
+  /* Last, since an empty record uses all but these: see record.c. */
+  ClassCache caches[N_CLASSES];
 } ThreadRecord;
 
 typedef struct

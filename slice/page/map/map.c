@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-MapLeaf *sli_map_leaves[MAP_LEAVES];
+SPARSE_DATA MapLeaf *sli_map_leaves[MAP_LEAVES];
 MapLeaf *sli_map_far[MAP_FAR_CHAINS];
 
 SLICE_STATIC_ASSERT (WINDOW_SHIFT - OURS_SHIFT == 3,

@@ -34,7 +34,7 @@ enum
   TAGS = NODE_ALIGN << SPARE_BITS
 };
 
-static uintptr_t words[WORDS]; /* 0: free */
+SPARSE_DATA static uintptr_t words[WORDS]; /* 0: free */
 
 /* No word is 0, since no tag is. */
 static uintptr_t
