@@ -541,7 +541,7 @@ sli_chain_reset (BlockChain *chain, SliceKeep keep)
     }
   else
     sli_chain_trim (chain, sli_chain_empty (chain, keep));
-  if (keep == SLICE_KEEP_ALL && chain->keeps_dedicated)
+  if (keep == SLICE_KEEP_ALL && chain->consolidates)
     sli_chain_consolidate (chain, 0, chain->n_blocks);
 }
 

@@ -71,6 +71,7 @@ typedef struct
   bool is_annotated;
   bool is_traced; /* hooks are called for its objects */
   bool keeps_dedicated; /* dedicated blocks up to the cap become spare */
+  bool consolidates;    /* spare blocks become one, up to the cap */
 } BlockChain;
 
 static inline size_t

@@ -68,7 +68,7 @@ linear_needs_embedded (const SliceLinear *linear)
 {
   const Bump *bump = &linear->bump;
 
-  return bump->chain.keeps_dedicated
+  return bump->chain.consolidates
          && (bump->current == BLOCK_EMBEDDED
                  ? sli_bump_at (bump) != sli_bump_start (bump)
                  : linear->uses_embedded);
@@ -200,7 +200,7 @@ chain_return_to (BlockChain *chain, uint32_t n_used)
 
   sli_chain_cut (chain, n_used);
   end = chain->n_blocks - n_spare;
-  if (chain->keeps_dedicated && end > n_used + 1)
+  if (chain->consolidates && end > n_used + 1)
     sli_chain_consolidate (chain, n_used, end);
 }
 
@@ -215,7 +215,7 @@ linear_skip_rest (SliceLinear *linear)
   size_t left = (size_t) (bump->block_end - sli_bump_at (bump));
   size_t least = left <= SKIPPED_BYTES_SMALL ? 2 * left : SKIPPED_PART * left;
 
-  if (!bump->is_always_hidden && bump->chain.keeps_dedicated
+  if (!bump->is_always_hidden && bump->chain.consolidates
       && sli_chain_has_spare (&bump->chain, least)
       && sli_chain_push (&bump->chain, least))
     sli_arena_linear_enter_pushed (linear);

@@ -69,9 +69,9 @@ sli_arena_linear_setup (void *memory, const SliceArenaOptions *options,
 
   memset (&linear->bump + 1, 0, sizeof *linear - sizeof linear->bump);
   sli_bump_init (&linear->bump, ARENA_LINEAR, options, CONTROL_BYTES, end);
-  /* If blocks take system calls, each dedicated one returns to its source at
-   * once. */
-  linear->bump.chain.keeps_dedicated = options->source == NULL;
+  linear->bump.chain.keeps_dedicated = true;
+  /* A source of the program's may count its blocks. */
+  linear->bump.chain.consolidates = options->source == NULL;
   return linear;
 }
 
