@@ -39,9 +39,8 @@ enum
  * that code compares it in memory, without the global offset table.) */
 extern uint32_t sli_context_mode __attribute__ ((visibility ("hidden")));
 
-/* The modes, and MODE_END for each walk, of all threads, that is suspended in
- * user code: all that sends a free or a steal out of its fast path, in one
- * word. */
+/* Not 0: frees and steals leave their fast path.  It is the modes, plus
+ * MODE_END for each walk, of any thread, that is suspended in user code. */
 extern uint32_t sli_context_unusual __attribute__ ((visibility ("hidden")));
 
 static inline bool

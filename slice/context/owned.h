@@ -33,8 +33,8 @@ typedef enum
 bool sli_context_own (void *payload, OwnedKind kind, void (*end) (void *));
 
 /* Frees such a node as ralloc_free() does; `operation' is the function that the
- * user called.  Returns the context that has kept the node, as it holds a
- * reference to it; NULL: none has. */
+ * user called.  If a context holds a reference to the node, the node stays, and
+ * that context is returned; else NULL. */
 void *sli_context_end (void *payload, const char *operation);
 
 /* The slow path of context_alloc(). */

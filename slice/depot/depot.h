@@ -111,9 +111,9 @@ bool sli_depot_has (unsigned class_index);
 /* The results of sli_depot_push(). */
 typedef struct
 {
-  Magazine *spare;  /* NULL, or for the caller to flush: one that is too old,
-                       or the pushed one if the depot is full or it is
-                       remote or shuffled */
+  Magazine *spare;  /* a magazine that the caller must flush; or NULL.  It is
+                       one that is too old; or the pushed one, if the depot is
+                       full or the chunks are remote or shuffled */
   Magazine *empty;  /* of at least n_wanted rounds; or NULL */
   bool contended;   /* the call waited for the lock */
   bool is_remote;   /* its chunks are remote */

@@ -17,7 +17,7 @@
  * heap has grown, but at a few at most. */
 void sli_relief_look (ThreadRecord *record, unsigned class_index);
 
-/* Called when slabs have been asked for chunks of a class. */
+/* Called after a refill of the class from its slabs. */
 static inline void
 relief_after_refill (ThreadRecord *record, unsigned class_index)
 {

@@ -102,8 +102,9 @@ GcSlab *sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes,
 void sli_gc_slab_end (GcSlab *slab);
 /* Called when the last object of a slab is freed. */
 void sli_gc_slab_emptied (GcSlab *slab);
-/* Called before and after the marks are set. */
+/* Clears the marks of a slab's objects, as a sweep begins. */
 void sli_gc_slab_unmark (GcSlab *slab);
+/* Frees the objects that have no mark, as it ends. */
 void sli_gc_slab_sweep (GcSlab *slab);
 /* Put a slab on the list of those with free objects, and remove it. */
 void sli_gc_partial_link (GcSlab *slab);
@@ -189,8 +190,9 @@ slab_sets_aside (const GcSlab *slab, const void *object)
   return (uintptr_t) object - next < (uintptr_t) bucket->end - next;
 }
 
-/* Where a context remembers a slab whose object is marked.  Marks look at
- * objects of several slabs in turn; neighbours have places of their own. */
+/* Where a context remembers the slab of an object that it marks.  A program
+ * marks objects of several slabs in turn, so the context remembers several
+ * slabs; neighbouring slabs have different places. */
 static inline GcSlab **
 gc_marked (RallocGc *gc, const GcSlab *slab)
 {

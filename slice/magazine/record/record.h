@@ -2,10 +2,11 @@
  *
  * Layer: magazine.  Used by the layer's own files, and by checking-state.h of
  * the layer above.
- * Locks: the registry (rank 60).  A record has no lock.  Its owner marks that
- * it is in a slow path (is_busy), a trimmer that it wants the record
- * (attention), and a barrier on all threads makes each see the other's mark.
- * So the owner needs two plain stores, and a third for its sleep mark
+ * Locks: the registry (rank 60).  A record has no lock.  Its owner sets
+ * is_busy while it is in a slow path, and a trimmer sets `attention' when it
+ * wants the record.  The trimmer then sends all threads through a barrier,
+ * after which each of the two sees what the other has set.  So a slow path
+ * costs the owner three plain stores: two of is_busy, one of its sleep mark
  * (asleep).
  * Design: chapters 6 and 9.
  *
@@ -38,13 +39,15 @@ typedef struct
   uint16_t n_taken;    /* rounds that a trimmer took from loaded */
   uint8_t size;        /* of magazines, as wanted now */
   uint8_t size_peak;   /* the largest that was ever wanted */
-  uint8_t n_trips;     /* to the depot since the last tick; contended: 4 */
+  uint8_t n_trips;     /* to the depot since the last tick; one that had to
+                          wait counts as 4 */
   uint8_t n_quiet;     /* ticks since the last trip */
   uint8_t n_idle;      /* ticks since top was last seen to have moved */
   bool is_accounted;   /* its magazines' size counts in accounted_bytes */
-  uint16_t n_swaps;    /* of the two, since the last check */
+  uint16_t n_swaps;    /* exchanges of the two magazines since the last
+                          check */
   uint32_t swaps_msec; /* when that check was; the low bits */
-  uint16_t quarantine_next; /* where the oldest lies */
+  uint16_t quarantine_next; /* the index of the oldest chunk in quarantine */
   void **top_seen;     /* at the last tick */
   void **top_relieved; /* when sli_relief_look() last looked */
   uint32_t n_grown;
@@ -84,10 +87,10 @@ typedef struct
                                next tick; 0: nothing to do */
   unsigned n_trips;      /* to the depot, ever */
   uint32_t n_fresh_seen; /* sli_slab_n_fresh(), for sli_relief_look() */
-  uint8_t relief_next;   /* the class at which it stopped */
+  uint8_t relief_next;   /* the class at which that stopped */
   uint32_t random;       /* for picking a round at random; never 0 */
   uint64_t tick_msec;    /* when the last tick was */
-  size_t accounted_bytes; /* that its magazines may hold, by size */
+  size_t accounted_bytes; /* that its magazines hold when they are full */
   uint64_t parked_msec;  /* when its thread ended, while it is parked */
   uint8_t shard;         /* where that was */
   /* Last, since an empty record uses all but these: see record.c. */

@@ -63,8 +63,8 @@ Analysis *sli_level_analyse (Profile *profile, const ProfileOptions *options,
                              const Level *const *levels, unsigned n_levels,
                              Sites *frames);
 double sli_allocs_share (const SiteStats *stats, const Totals *totals);
-/* Returns true by site of depth 1 if it should be analysed deeper; NULL if
- * none should. */
+/* For each site of depth 1, true if it should be analysed deeper; NULL if none
+ * should.  The caller frees the result. */
 bool *sli_split_wishes (const Analysis *analysis);
 /* Finds the sites at their depths, by the numbers at depth 1.  The caller
  * frees *stats. */

@@ -20,11 +20,13 @@
 #define N_SERIES 9 /* the largest 8 sites and the rest */
 #define N_HOT_DEFAULT 50
 
-/* The picture of a site that is among the hottest (a hotline). */
+/* The picture of a site that is among the hottest (a hotline).  Its columns and
+ * rows divide the events of the trace. */
 typedef struct
 {
-  uint8_t cells[PICTURE_ROWS]
-               [PICTURE_COLUMNS]; /* frees; row 0: allocation 0 */
+  /* how many blocks were allocated in the column and freed in the row */
+  uint8_t cells[PICTURE_ROWS][PICTURE_COLUMNS];
+  /* by column: the range of a bump arena's height, and the most live bytes */
   uint64_t offset_low[PICTURE_COLUMNS], offset_high[PICTURE_COLUMNS];
   uint64_t live_high[PICTURE_COLUMNS];
   uint64_t live, offset, offset_most, live_n;
@@ -120,8 +122,8 @@ double sli_profile_weight (const Profile *profile, uint64_t size);
 /* The same for a mean gap, which is 0 for a trace with every event. */
 double sli_sample_weight (uint32_t mean_bytes, uint64_t size);
 
-/* The whole number next to a sum; sizes in a damaged trace may add up to more
- * than there are. */
+/* Rounds a sum.  The sizes in a damaged trace may add up to more than an
+ * integer can hold. */
 static inline uint64_t
 rounded_count (double sum)
 {
@@ -142,8 +144,8 @@ typedef struct
 Caller *sli_profile_callers (const Profile *profile, uint32_t result,
                              const char *expression);
 const char *sli_profile_common (const Profile *profile, uint32_t result);
-/* The functions that free the site's blocks.  Nodes alone don't tell them, so
- * the last reading keeps them. */
+/* The functions that free the site's blocks, as the last reading has noted
+ * them.  The caller frees the result. */
 Caller *sli_profile_free_sites (const Profile *profile, uint32_t result);
 
 #endif

@@ -16,8 +16,8 @@
 #define SAMPLE_FILTER_SLOTS (1u << SAMPLE_FILTER_BITS)
 #define SAMPLE_FILTER_ALWAYS 255
 
-/* By the address: how many sampled blocks live there.  SAMPLE_FILTER_ALWAYS
- * stays. */
+/* By sample_slot(): the number of live sampled blocks with such an address.  A
+ * slot that has reached SAMPLE_FILTER_ALWAYS keeps that. */
 extern _Atomic uint8_t sli_sample_filter[SAMPLE_FILTER_SLOTS]
     __attribute__ ((visibility ("hidden")));
 
@@ -30,16 +30,16 @@ sample_slot (uint64_t address)
   return low >> (16 - SAMPLE_FILTER_BITS);
 }
 
-/* Returns true if the next point is beyond a block of that size.  Not for a
- * block of 0 bytes, which counts as one of 1 byte: sli_sample_take() does
- * that. */
+/* Returns true if the next byte to be sampled lies behind a block of that size.
+ * Returns false for a block of 0 bytes, which sli_sample_take() counts as one
+ * of 1 byte. */
 static inline bool
 sample_is_beyond (const RecordThread *self, size_t size)
 {
   return LIKELY (size - 1 < self->sample_left);
 }
 
-/* The same, and counts the block's bytes: nothing is recorded of it. */
+/* The same; if true, counts the block's bytes, and it needs no event. */
 static inline bool
 sample_passes (RecordThread *self, size_t size)
 {

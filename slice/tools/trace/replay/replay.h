@@ -15,9 +15,11 @@ typedef enum
   BACKEND_NONE, /* the loop and the touching, no allocator */
   BACKEND_MALLOC,
   BACKEND_SLICE,
-  BACKEND_CONTEXT, /* ralloc: a context a site, a context an owner's group */
-  BACKEND_LINEAR,  /* an arena a site, reset when empty */
-  BACKEND_STACK,   /* a stack a site; the dead wait until they are on top */
+  BACKEND_CONTEXT, /* ralloc: a context for each site, or for each group of
+                      blocks with one owner */
+  BACKEND_LINEAR,  /* an arena for each site, reset when it is empty */
+  BACKEND_STACK,   /* a stack for each site; a freed block waits until it is on
+                      top */
   BACKEND_POOL,
   BACKEND_TLSF,
   N_BACKENDS
@@ -47,10 +49,10 @@ typedef struct
 
 typedef enum
 {
-  FREES_CALLED,
-  FREES_READ,  /* the same, after a look at the block */
-  FREES_VISIT, /* only visits each block, by way of the one before */
-  FREES_NONE   /* not even that */
+  FREES_CALLED, /* frees each block */
+  FREES_READ,   /* reads each block, and frees it */
+  FREES_VISIT,  /* follows a link from each block to the next, frees none */
+  FREES_NONE    /* does nothing with them */
 } ReplayFrees;
 
 /* The parameters of one measurement. */
@@ -75,8 +77,8 @@ typedef struct
   uint64_t n_ops, n_allocs, bytes, peak_live;
   double nsec; /* of all operations, the least of the repeats */
   double nsec_median;
-  uint64_t rss_peak;  /* anonymous memory above what it was before */
-  uint64_t curve[64]; /* that, over the operations */
+  uint64_t rss_peak;  /* by how much the anonymous memory grew */
+  uint64_t curve[64]; /* the same in the course of the operations */
 } ReplayResult;
 
 #define N_CURVE 64
@@ -104,8 +106,8 @@ void sli_replay_file_close (ReplayFile *file);
 int sli_replay_run (const ReplayTask *task);
 /* In a new process. */
 ReplayResult sli_replay_measure (const ReplayTask *task);
-/* Ends the program with a message if the library, as LD_PRELOAD takes it, is
- * not loaded into a new process; called before long work. */
+/* Starts a process with the library in LD_PRELOAD.  Exits with a message if it
+ * is not loaded there.  Called before long work. */
 void sli_replay_preload_check (const char *library);
 
 /* --- replay-backends.c --- */

@@ -7,9 +7,13 @@
 
 #include "symbols.h"
 
-/* By the module's unwind table, at a return address: the bytes from the stack
- * pointer to the frame's end, and where the function's own return address ends,
- * from there.  False: the frame has no fixed size, or there is no table. */
+/* Reads the unwind table of a return address's module.  False: the frame has no
+ * fixed size, or there is no table.
+ *
+ * bytes       from the stack pointer to the end of the frame
+ * return_end  from the end of the frame to the end of the word that holds the
+ *             function's own return address
+ */
 bool sli_frame_find (Symbols *symbols, uint64_t pc, uint64_t *bytes,
                      int64_t *return_end);
 

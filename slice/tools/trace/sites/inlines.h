@@ -9,7 +9,7 @@
 
 struct Dwfl_Module;
 
-/* Corrects the symbol of an address by what is inlined there.
+/* Corrects the symbol of an address, if a function is inlined there.
  *
  * start  of the function that the address lies in; 0 if unknown
  */

@@ -26,8 +26,8 @@ typedef struct
   uint32_t parent; /* SITE_NONE at depth 1 */
   uint32_t depth;
   uint64_t pc;      /* of its outermost frame */
-  uint32_t through; /* at depth 1: the node of the library's function that it
-                       called, one of several; or 0 */
+  uint32_t through; /* at depth 1: if it allocates by a function of a library,
+                       the node of that call (one of several); else 0 */
   uint64_t function; /* its start: a call by a pointer may be of several
                         functions */
   bool temporary;   /* a library's own: freed before the call returns */
@@ -65,7 +65,7 @@ typedef struct
   Table table; /* by hash of parent, pc and function: site + 1 */
   char **patterns; /* extended regular expressions of the user's */
   size_t n_patterns;
-  uint64_t *wrapper_pcs; /* found by themselves, for the report */
+  uint64_t *wrapper_pcs; /* that sli_sites_settle() found, for the report */
   size_t n_wrapper_pcs;
 } Sites;
 
