@@ -100,6 +100,7 @@ EXTRA_DIST += \
 	%D%/predicted/events.txt \
 	%D%/predicted/flights.txt \
 	%D%/predicted/formulas.txt \
+	%D%/predicted/games.txt \
 	%D%/predicted/groups.txt \
 	%D%/predicted/html2text.txt \
 	%D%/predicted/huffman.txt \
@@ -112,8 +113,10 @@ EXTRA_DIST += \
 	%D%/predicted/libconfig.txt \
 	%D%/predicted/lisp.txt \
 	%D%/predicted/lru.txt \
+	%D%/predicted/mails.txt \
 	%D%/predicted/mandoc.txt \
 	%D%/predicted/markup.txt \
+	%D%/predicted/maze.txt \
 	%D%/predicted/mxml.txt \
 	%D%/predicted/nfa.txt \
 	%D%/predicted/onig.txt \
