@@ -143,6 +143,7 @@ EXTRA_DIST += \
 	%D%/predicted/trie.txt \
 	%D%/predicted/units.txt \
 	%D%/predicted/values.txt \
+	%D%/predicted/wires.txt \
 	%D%/predicted/xml2.txt \
 	%D%/predicted/yajl.txt \
 	%D%/predicted/yaml.txt \
