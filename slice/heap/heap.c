@@ -203,7 +203,7 @@ sli_heap_slice_bytes (const void *block, const char *operation)
 /* --- allocating ---------------------------------------------------------- */
 
 HEAP_TEXT static void *
-small_alloc (size_t size, const void *site)
+small_alloc (size_t size, size_t alignment, const void *site)
 {
   void *block = NULL;
 
@@ -212,7 +212,9 @@ small_alloc (size_t size, const void *site)
     {
       block = magazine_pop (SLICE_CLASS_V1 (size));
       if (block == NULL)
-        block = sli_magazine_alloc (SLICE_CLASS_V1 (size));
+        block = sli_lend_alloc (SLICE_CLASS_V1 (size),
+                                alignment <= HEAP_ALIGN_BYTES
+                                    && heap.round == HEAP_ALIGN_BYTES);
     }
   if (LIKELY (block != NULL))
     return block;
@@ -269,11 +271,11 @@ sli_heap_alloc_any (size_t alignment, size_t size, bool zero, const void *site)
   heap_make_ready ();
   if (heap_is_small (size) && alignment <= HEAP_ALIGN_BYTES)
     {
-      block = small_alloc (size, site);
+      block = small_alloc (size, 1, site);
       if (UNLIKELY (block == NULL))
         {
           slice_heap_trim ();
-          block = small_alloc (size, site);
+          block = small_alloc (size, 1, site);
         }
     }
   else
@@ -322,7 +324,7 @@ small_alloc_aligned (size_t alignment, size_t size, const void *site)
       || !heap_is_small (bytes)
       || sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes)) < alignment)
     return NULL;
-  return small_alloc (bytes, site);
+  return small_alloc (bytes, alignment, site);
 }
 
 HEAP_TEXT void *

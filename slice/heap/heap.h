@@ -105,6 +105,12 @@ void sli_heap_check_foreign (const void *block, const char *operation);
 _Noreturn void sli_heap_report (ErrorNumber number, const void *block,
                                 const char *operation);
 
+/* --- lend.c --- */
+
+/* Allocates a small block whose class has an empty magazine.  may_lend: it may
+ * be of a larger class, which may have less alignment. */
+void *sli_lend_alloc (unsigned class_index, bool may_lend);
+
 /* --- medium.c --- */
 
 void sli_medium_init (void);

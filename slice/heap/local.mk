@@ -7,6 +7,7 @@ noinst_LTLIBRARIES += %D%/libheap.la
 	%D%/guard.c \
 	%D%/heap.c \
 	%D%/heap.h \
+	%D%/lend.c \
 	%D%/mapped.c \
 	%D%/medium.c \
 	%D%/resize.c \

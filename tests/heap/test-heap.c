@@ -432,6 +432,40 @@ test_not_fitted (void)
     }
 }
 
+/* A few blocks of a size lie in the slabs of a larger one, and more get slabs
+ * of their own.  Aligned blocks always do. */
+static void
+test_lent (void)
+{
+  enum
+  {
+    BYTES = 448,
+    LARGER_BYTES = 512
+  };
+  unsigned n = 0;
+  char *block, *larger;
+
+  test_options ("");
+  larger = slice_heap_alloc (LARGER_BYTES);
+  block = slice_heap_alloc0 (BYTES);
+  g_assert_cmpuint (slice_heap_bytes (block), ==, LARGER_BYTES);
+  for (unsigned i = 0; i < BYTES; i++)
+    g_assert_cmpint (block[i], ==, 0);
+  memset (block, 1, LARGER_BYTES);
+  while (slice_heap_bytes (sink = slice_heap_alloc (BYTES)) != BYTES)
+    g_assert_cmpuint (n++, <, 100);
+  g_assert_cmpuint (n, >, 10);
+  slice_heap_free (block);
+  slice_heap_free (larger);
+  for (size_t alignment = 64; alignment >= 32; alignment /= 2)
+    {
+      sink = slice_heap_alloc (3 * alignment + 16);
+      block = slice_heap_alloc_aligned (alignment, 3 * alignment);
+      g_assert_cmpuint ((uintptr_t) block % alignment, ==, 0);
+      g_assert_cmpuint (slice_heap_bytes (block), ==, 3 * alignment);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -464,6 +498,7 @@ main (int argc, char **argv)
       test_add ("/slice/heap/mixtures/hardened", test_mixtures);
       test_add ("/slice/heap/mixtures/debug", test_mixtures);
     }
+  test_add_fresh ("/slice/heap/lent", test_lent);
   test_add_fresh ("/slice/heap/recurring", test_recurring);
   if (!test_is_slow ()) /* under a tool nothing is held */
     test_add_fresh ("/slice/heap/trim-returns", test_trim_returns);
