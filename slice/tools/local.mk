@@ -148,6 +148,7 @@ endif
 	%D%/trace/sites/sites.h \
 	%D%/trace/sites/symbols.c \
 	%D%/trace/sites/symbols.h \
+	%D%/trace/sites/wrappers.c \
 	%D%/trace/trial/trial-run.c \
 	%D%/trace/trial/trial-owners.c \
 	%D%/trace/trial/trial-site.c \

@@ -198,13 +198,12 @@ pages_with_blocks (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
 uint64_t
 sli_heap_resident (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
 {
-  HeapSegment segment;
+  HeapSegment segment = { 0 };
   uint64_t n_pages = 0;
   uint32_t i = 0;
 
   if (heap->policy == HEAP_PURGES)
     return pages_with_blocks (heap, blocks, n) << heap->page_shift;
-  segment = (HeapSegment){ 0 };
   while (next_segment (heap, &segment))
     {
       uint64_t live_end = 0;

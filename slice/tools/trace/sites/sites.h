@@ -14,10 +14,6 @@
 
 #define SITE_NONE UINT32_MAX
 #define SITE_DEPTH_MAX 8
-/* An unnamed return address is a wrapper from this share of all allocations
- * and this number of distinct callers on. */
-#define WRAPPER_SHARE 0.20
-#define WRAPPER_CALLERS 16
 /* The most frames of libraries that are skipped to find the program's own. */
 #define LIBRARY_FRAMES_MAX 8
 
@@ -71,9 +67,8 @@ typedef struct
 
 /* The counts come from one reading of the trace. */
 Sites *sli_sites_new (const TraceReader *reader, Symbols *symbols);
-void sli_sites_wrapper (Sites *sites, const char *pattern);
 void sli_sites_count (Sites *sites, const TraceEvent *event);
-/* After counting: finds the wrappers. */
+/* Called after counting: finds where each stack's site starts. */
 void sli_sites_settle (Sites *sites);
 /* The site of a node at a depth; of the node's own depth if it is less. */
 uint32_t sli_sites_of (Sites *sites, uint32_t node, uint32_t depth);
@@ -88,5 +83,14 @@ bool sli_sites_temporary (const Sites *sites, uint32_t site);
 /* From the innermost frame: fills pcs and returns their number. */
 uint32_t sli_sites_frames (const Sites *sites, uint32_t site,
                            uint64_t pcs[SITE_DEPTH_MAX]);
+
+/* --- wrappers.c --- */
+
+/* Adds a pattern for names of wrappers, an extended regular expression. */
+void sli_sites_wrapper (Sites *sites, const char *pattern);
+/* Adds those of the usual ones. */
+void sli_sites_wrappers_init (Sites *sites);
+/* Moves the starts outward until none is at a wrapper. */
+void sli_sites_wrappers_find (Sites *sites);
 
 #endif

@@ -147,7 +147,7 @@ sli_command_diff (int argc, char **argv)
                              .trace = &trace,
                              .least = 2,
                              .most = 2 };
-  Pairs pairs;
+  Pairs pairs = { 0 };
   bool differs;
 
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
@@ -157,7 +157,6 @@ sli_command_diff (int argc, char **argv)
                               sli_stage_patterns (argv[1], &trace.profile) };
   sli_origin_options_check (&(OriginFile){ documents[0], argv[0] },
                             &(OriginFile){ documents[1], argv[1] });
-  pairs = (Pairs){ 0 };
   for (int side = 0; side < 2; side++)
     pairs_add (&pairs, documents[side], side);
   differs = totals_print (documents);
