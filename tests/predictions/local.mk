@@ -23,8 +23,10 @@ EXTRA_DIST += \
 	%D%/changes/libconfig.diff \
 	%D%/changes/lisp.diff \
 	%D%/changes/lru.diff \
+	%D%/changes/mails.diff \
 	%D%/changes/mandoc.diff \
 	%D%/changes/markup.diff \
+	%D%/changes/maze.diff \
 	%D%/changes/mxml.diff \
 	%D%/changes/nfa.diff \
 	%D%/changes/onig.diff \
@@ -44,6 +46,7 @@ EXTRA_DIST += \
 	%D%/changes/trie.diff \
 	%D%/changes/units.diff \
 	%D%/changes/values.diff \
+	%D%/changes/wires.diff \
 	%D%/changes/xml2.diff \
 	%D%/changes/yajl.diff \
 	%D%/changes/yaml.diff \
@@ -66,8 +69,10 @@ EXTRA_DIST += \
 	%D%/measured/libconfig.txt \
 	%D%/measured/lisp.txt \
 	%D%/measured/lru.txt \
+	%D%/measured/mails.txt \
 	%D%/measured/mandoc.txt \
 	%D%/measured/markup.txt \
+	%D%/measured/maze.txt \
 	%D%/measured/mxml.txt \
 	%D%/measured/nfa.txt \
 	%D%/measured/onig.txt \
@@ -87,6 +92,7 @@ EXTRA_DIST += \
 	%D%/measured/trie.txt \
 	%D%/measured/units.txt \
 	%D%/measured/values.txt \
+	%D%/measured/wires.txt \
 	%D%/measured/xml2.txt \
 	%D%/measured/yajl.txt \
 	%D%/measured/yaml.txt \
@@ -133,6 +139,7 @@ EXTRA_DIST += \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
 	%D%/predicted/scenes.txt \
+	%D%/predicted/sessions.txt \
 	%D%/predicted/sheets.txt \
 	%D%/predicted/simplecpp.txt \
 	%D%/predicted/tidy.txt \
