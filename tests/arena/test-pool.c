@@ -791,6 +791,51 @@ test_reserve_near_limit (void)
         }
 }
 
+/* A call that fails leaves the pool as it was: its tables and counts, too. */
+static void
+check_unchanged (SlicePoolOptions options, size_t n_reserved)
+{
+  SlicePool *pool = slice_pool_new (&options);
+  SliceArenaStats before, after;
+  bool is_done;
+  size_t n = 0;
+
+  g_assert_nonnull (pool);
+  do
+    {
+      slice_pool_get_stats (pool, &before);
+      n += n_reserved;
+      is_done = n_reserved > 0 ? slice_pool_reserve (pool, n)
+                               : slice_pool_alloc (pool) != NULL;
+    }
+  while (is_done);
+  slice_pool_get_stats (pool, &after);
+  g_assert_cmpmem (&before, sizeof before, &after, sizeof after);
+  slice_pool_destroy (pool);
+}
+
+static void
+test_failure_changes_nothing (void)
+{
+  static const size_t sizes[] = { 24, 96, 1763 };
+
+  for (size_t limit_bytes = 20000; limit_bytes < 140000; limit_bytes += 1511)
+    for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
+      for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED;
+           flags += SLICE_ARENA_CHECKED)
+        {
+          SlicePoolOptions options
+              = { .object_bytes = sizes[i],
+                  .arena = { .limit_bytes = limit_bytes, .flags = flags } };
+
+          check_unchanged (options, 0);
+          check_unchanged (options, 50000 / sizes[i]);
+          options.arena.source = slice_source_builtin (SLICE_PAGES_MMAP);
+          check_unchanged (options, 0);
+          check_unchanged (options, 50000 / sizes[i]);
+        }
+}
+
 /* What was reserved comes from what the pool holds: blocks and tables. */
 static void
 test_reserve_holds (void)
@@ -1245,6 +1290,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/pool/reserve", test_reserve);
   g_test_add_func ("/slice/pool/reserve-fails", test_reserve_fails);
   g_test_add_func ("/slice/pool/reserve-near-limit", test_reserve_near_limit);
+  g_test_add_func ("/slice/pool/failure-changes-nothing",
+                   test_failure_changes_nothing);
   g_test_add_func ("/slice/pool/reserve-holds", test_reserve_holds);
   g_test_add_func ("/slice/pool/far-apart", test_far_apart);
   g_test_add_func ("/slice/pool/rows", test_rows);

@@ -82,9 +82,8 @@ table_reserve (BlockChain *chain)
   return true;
 }
 
-/* Makes the table smaller, if there is memory for that. */
-COLD static void
-table_shrink (BlockChain *chain, uint32_t capacity)
+COLD void
+sli_chain_shrink_table (BlockChain *chain, uint32_t capacity)
 {
   if (capacity == chain->capacity)
     return;
@@ -110,7 +109,7 @@ sli_chain_trim_table (BlockChain *chain)
 
   while (n < chain->n_blocks)
     n *= 2;
-  table_shrink (chain, n);
+  sli_chain_shrink_table (chain, n);
   return before - chain->beside_bytes;
 }
 
@@ -226,7 +225,7 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 COLD static bool
 no_memory (BlockChain *chain, uint32_t capacity)
 {
-  table_shrink (chain, capacity);
+  sli_chain_shrink_table (chain, capacity);
   errno = ENOMEM;
   return false;
 }

@@ -179,6 +179,9 @@ void sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to);
  * use.  False if it would be larger than the cap, or there is no memory. */
 bool sli_chain_enlarge_spare (BlockChain *chain, size_t more_bytes);
 
+/* Makes the table of blocks smaller, if there is memory for that. */
+void sli_chain_shrink_table (BlockChain *chain, uint32_t capacity);
+
 /* Shrinks the table of blocks to what it needs; returns the bytes. */
 size_t sli_chain_trim_table (BlockChain *chain);
 

@@ -250,7 +250,7 @@ sli_pool_map_find (SlicePool *pool, const void *address)
 static void
 tracks_move (SlicePool *pool, Track *tracks, uint32_t n)
 {
-  if (pool->tracks != NULL)
+  if (pool->n_tracks > 0)
     memcpy (tracks, pool->tracks, pool->n_tracks * sizeof (Track));
   slice_free1 (pool->tracks_capacity * sizeof (Track), pool->tracks);
   pool->tracks = tracks;
@@ -281,16 +281,24 @@ sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks)
 }
 
 void
-sli_pool_tracks_trim (SlicePool *pool)
+sli_pool_tracks_shrink (SlicePool *pool, uint32_t n)
 {
-  uint32_t n = pool->n_tracks > N_TRACKS_MIN ? pool->n_tracks : N_TRACKS_MIN;
-  Track *tracks = n < pool->tracks_capacity
-                      ? slice_try_alloc (n * sizeof (Track))
-                      : NULL;
+  Track *tracks = NULL;
 
-  sli_pool_map_fini (pool);
-  if (tracks == NULL)
+  assert_here (n >= pool->n_tracks);
+  if (n >= pool->tracks_capacity)
+    return;
+  if (n > 0 && (tracks = slice_try_alloc (n * sizeof (Track))) == NULL)
     return;
   pool->chain.beside_bytes -= (pool->tracks_capacity - n) * sizeof (Track);
   tracks_move (pool, tracks, n);
+}
+
+void
+sli_pool_tracks_trim (SlicePool *pool)
+{
+  sli_pool_map_fini (pool);
+  sli_pool_tracks_shrink (pool, pool->n_tracks > N_TRACKS_MIN
+                                    ? pool->n_tracks
+                                    : N_TRACKS_MIN);
 }

@@ -267,6 +267,32 @@ slice_pool_destroy (SlicePool *pool)
 
 /* --- blocks -------------------------------------------------------------- */
 
+/* The sizes of a pool's tables, and its count of requests. */
+typedef struct
+{
+  uint32_t blocks_capacity, tracks_capacity;
+  uint32_t n_requests;
+} PoolTables;
+
+static inline PoolTables
+pool_tables (const SlicePool *pool)
+{
+  return (PoolTables){ pool->chain.capacity, pool->tracks_capacity,
+                       pool->chain.n_requests };
+}
+
+/* Ends a call for which there was no memory: the tables are as small as they
+ * were before.  False, with errno ENOMEM. */
+COLD static bool
+pool_restore (SlicePool *pool, PoolTables before)
+{
+  sli_pool_tracks_shrink (pool, before.tracks_capacity);
+  sli_chain_shrink_table (&pool->chain, before.blocks_capacity);
+  pool->chain.n_requests = before.n_requests;
+  errno = ENOMEM;
+  return false;
+}
+
 bool
 sli_pool_push_block (SlicePool *pool)
 {
@@ -276,23 +302,21 @@ sli_pool_push_block (SlicePool *pool)
   size_t n = sli_chain_next_bytes (chain) / pool->chunk_bytes;
   size_t size = (n > 1 ? n : 1) * pool->chunk_bytes + extra;
   bool has_spare = chain->n_used < chain->n_blocks;
+  PoolTables before = pool_tables (pool);
   Block block;
 
   /* The track comes first: where the limit is near, the block may not take
    * what the track needs.  A tracked pool's spare blocks have theirs. */
   if (pool->has_tracks && !(pool->is_tracked && has_spare)
       && !sli_pool_tracks_reserve (pool, pool->n_tracks + 1))
-    {
-      errno = ENOMEM;
-      return false;
-    }
+    return pool_restore (pool, before);
   if (!sli_chain_push_sized (chain, pool->chunk_bytes + extra, size))
-    return false;
+    return pool_restore (pool, before);
   block = chain->table[chain->n_used - 1];
   if (pool->has_tracks && !sli_pool_track_block (pool, block))
     {
       sli_chain_drop (chain, chain->n_used - 1);
-      return false;
+      return pool_restore (pool, before);
     }
   pool_enter (pool, block);
   return true;
@@ -420,6 +444,7 @@ static bool
 pool_reserve (SlicePool *pool, size_t n)
 {
   uint32_t n_blocks = pool->chain.n_blocks;
+  PoolTables before = pool_tables (pool);
   size_t n_live = pool_n_live (pool);
 
   while (n <= SIZE_MAX / 4 / pool->chunk_bytes)
@@ -441,8 +466,7 @@ pool_reserve (SlicePool *pool, size_t n)
         break;
     }
   pool_drop_spare (pool, n_blocks);
-  errno = ENOMEM;
-  return false;
+  return pool_restore (pool, before);
 }
 
 bool

@@ -419,6 +419,8 @@ void sli_pool_track_free (SlicePool *pool, void *object);
 
 /* Reserves space for n_tracks in all; false: no memory. */
 bool sli_pool_tracks_reserve (SlicePool *pool, uint32_t n_tracks);
+/* Makes the table of tracks smaller, if there is memory for that. */
+void sli_pool_tracks_shrink (SlicePool *pool, uint32_t n_tracks);
 /* Shrinks the table of tracks to what it needs, and removes the map. */
 void sli_pool_tracks_trim (SlicePool *pool);
 /* Makes a track for a block that has none; false with errno ENOMEM. */
