@@ -76,7 +76,8 @@ typedef enum
 /** Where the pages come from. */
 typedef enum
 {
-  SLICE_PAGES_POSIX_MEMALIGN = 0,   /**< [posix_memalign] the default */
+  SLICE_PAGES_POSIX_MEMALIGN = 0,   /**< [posix_memalign] the default
+                                         (mmap, if memory is limited) */
   SLICE_PAGES_MMAP,                 /**< [mmap] */
   SLICE_PAGES_MEMALIGN,             /**< [memalign] */
   SLICE_PAGES_VALLOC,               /**< [valloc] */

@@ -158,7 +158,9 @@ sli_option_has_source (SlicePageSource which)
     }
 }
 
-/* The first that is built in, in GSlice's order. */
+/* The first that is built in, in GSlice's order; mmap if the process's memory
+ * is limited.  At the limit malloc cuts its heap into holes that are as large
+ * as what was allocated, and too small for an aligned block of that size. */
 static int64_t
 source_initial (void)
 {
@@ -167,6 +169,8 @@ source_initial (void)
           SLICE_PAGES_VALLOC, SLICE_PAGES_MALLOC };
   size_t i = 0;
 
+  if (sli_os_memory_limit_bytes () != SIZE_MAX)
+    return SLICE_PAGES_MMAP;
   while (!sli_option_has_source (order[i]))
     i++;
   return order[i];

@@ -9,6 +9,7 @@
 #include "port/os/os.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 /* What the manual says of each. */
@@ -47,6 +48,19 @@ static void
 set_variable (const char *options)
 {
   g_setenv ("SLICE_OPTIONS", options, TRUE);
+}
+
+/* Where memory is limited, malloc's heap ends up in gaps. */
+static void
+test_source_in_limit (void)
+{
+  struct rlimit limit;
+
+  g_unsetenv ("SLICE_OPTIONS");
+  g_assert_cmpint (getrlimit (RLIMIT_DATA, &limit), ==, 0);
+  limit.rlim_cur = (rlim_t) 1 << 30;
+  g_assert_cmpint (setrlimit (RLIMIT_DATA, &limit), ==, 0);
+  g_assert_cmpint (value_of (SLICE_OPTION_PAGE_SOURCE), ==, SLICE_PAGES_MMAP);
 }
 
 static void
@@ -486,6 +500,7 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   test_add_fresh ("/slice/option/defaults", test_defaults);
+  test_add_fresh ("/slice/option/source-in-limit", test_source_in_limit);
   test_add_fresh ("/slice/option/names", test_names);
   test_add_fresh ("/slice/option/ranges", test_ranges);
   test_add_fresh ("/slice/option/unknown", test_unknown);
