@@ -12,6 +12,7 @@ arena_tests = \
 	%D%/test-failed-calls \
 	%D%/test-locked \
 	%D%/test-pool \
+	%D%/test-pool-phases \
 	%D%/test-sources \
 	%D%/test-stack \
 	%D%/test-tlsf \
@@ -60,6 +61,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_locked_LDADD = $(slice_test_libs) $(SLICE_THREAD_LIBS)
 %C%_test_pool_SOURCES = %D%/test-pool.c $(arena_test_sources)
 %C%_test_pool_LDADD = $(slice_test_libs)
+%C%_test_pool_phases_SOURCES = %D%/test-pool-phases.c $(arena_test_sources)
+%C%_test_pool_phases_LDADD = $(slice_test_libs)
 %C%_test_sources_SOURCES = %D%/test-sources.c $(arena_test_sources)
 %C%_test_sources_LDADD = $(slice_test_libs)
 %C%_test_stack_SOURCES = %D%/test-stack.c $(arena_test_sources)
