@@ -174,26 +174,32 @@ rzalloc_size_slow (const void *ctx, size_t size, const char *operation)
 
 /* Clears a payload of `steps' bytes and one Step more.  Most are short: a few
  * stores, from both ends towards the middle, take less time than a call to
- * memset(). */
+ * memset().  The bounds follow from the sizes in a compiler's trees: 48, 64 and
+ * 144 bytes are the most frequent, and less than 33 are rare. */
 static ALWAYS_INLINE void *
 payload_clear (char *payload, size_t steps)
 {
   const size_t step = sizeof (Step);
+  const Step zero = { 0, 0 };
   char *last = payload + steps;
 
   KEEP (last);
-  if (LIKELY (steps < 4 * step))
+  if (LIKELY (steps <= 4 * step))
     {
-      if (UNLIKELY (steps == 0))
-        *(Step *) payload = (Step) { 0, 0 };
-      else
-        clear_ends (payload, last);
+      if (UNLIKELY (steps < 2 * step))
+        {
+          *(Step *) payload = *(Step *) last = zero;
+          return payload;
+        }
+      clear_ends (payload, last);
+      ((Step *) payload)[2] = zero;
       return payload;
     }
-  if (LIKELY (steps < 8 * step))
+  if (LIKELY (steps <= 8 * step))
     {
       clear_ends (payload, last);
       clear_ends (payload + 2 * step, last - 2 * step);
+      ((Step *) payload)[4] = zero;
       return payload;
     }
   if (UNLIKELY (steps >= 12 * step))
