@@ -29,6 +29,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/linear/linear.c \
 	%D%/linear/linear.h \
 	%D%/pool/pool-bits.c \
+	%D%/pool/pool-blocks.c \
 	%D%/pool/pool-locked.c \
 	%D%/pool/pool-map.c \
 	%D%/pool/pool-plain.c \

@@ -428,7 +428,7 @@ frame_fill (SliceLinear *linear, Frame frame)
 
 /* What is the same again requests nothing, and holds little more. */
 static void
-check_frames (SliceSource *source)
+check_frames (const SliceSource *source)
 {
   static const Frame frames[]
       = { { 10, 200 }, { 20, 4000 }, { 300, 100 }, { 2, 60000 }, { 1, 50 } };

@@ -1,7 +1,8 @@
 /* pool.c - pools: objects of one size, freed in any order or all at once
  *
- * Layer: arena: above the chain of blocks.  Chunks are allocated and freed in
- * pool-plain.c, or in pool-track.c if each call is checked.
+ * Layer: arena: above the chain of blocks.  Blocks are added in pool-blocks.c.
+ * Chunks are allocated and freed in pool-plain.c, or in pool-track.c if each
+ * call is checked.
  *
  * Design: section 8.4.
  *
@@ -23,34 +24,13 @@
 enum
 {
   NEW_BYTES = 512,
-  OBJECT_BYTES_MAX = MIB (1),
-
-  /* The largest block that a reserve adds. */
-  RESERVE_BYTES_MAX = 1 << 30
+  OBJECT_BYTES_MAX = MIB (1)
 };
 
 void
 sli_pool_require (const SlicePool *pool, const char *operation)
 {
   sli_arena_require (pool, pool->kind, ARENA_POOL, operation);
-}
-
-static size_t
-pool_n_chunks_in (const SlicePool *pool, Block block)
-{
-  char *start = sli_align (block.start, pool->options.alignment);
-  char *end = block.start + sli_block_bytes (&block);
-
-  return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
-}
-
-/* Cuts chunks from a block from now on. */
-static void
-pool_enter (SlicePool *pool, Block block)
-{
-  pool->cut_at = sli_align (block.start, pool->options.alignment);
-  pool->cut_end
-      = pool->cut_at + pool_n_chunks_in (pool, block) * pool->chunk_bytes;
 }
 
 /* --- making and ending --------------------------------------------------- */
@@ -230,7 +210,7 @@ pool_like_pristine (size_t object_bytes)
   pool->options.alignment = alignment;
   pool->chunk_bytes = align_up (sli_round8 (object_bytes), alignment);
   pool->chain.embedded = (char *) pool + CONTROL_BYTES;
-  pool_enter (pool, sli_chain_block (&pool->chain, BLOCK_EMBEDDED));
+  sli_pool_enter (pool, sli_chain_block (&pool->chain, BLOCK_EMBEDDED));
   return pool;
 }
 
@@ -263,82 +243,6 @@ slice_pool_destroy (SlicePool *pool)
     }
   sli_pool_require (pool, "slice_pool_destroy");
   pool->end (pool);
-}
-
-/* --- blocks -------------------------------------------------------------- */
-
-/* The sizes of a pool's tables, and its count of requests. */
-typedef struct
-{
-  uint32_t blocks_capacity, tracks_capacity;
-  uint32_t n_requests;
-} PoolTables;
-
-static inline PoolTables
-pool_tables (const SlicePool *pool)
-{
-  return (PoolTables){ pool->chain.capacity, pool->tracks_capacity,
-                       pool->chain.n_requests };
-}
-
-/* Ends a call for which there was no memory: the tables are as small as they
- * were before.  False, with errno ENOMEM. */
-COLD static bool
-pool_restore (SlicePool *pool, PoolTables before)
-{
-  sli_pool_tracks_shrink (pool, before.tracks_capacity);
-  sli_chain_shrink_table (&pool->chain, before.blocks_capacity);
-  pool->chain.n_requests = before.n_requests;
-  errno = ENOMEM;
-  return false;
-}
-
-bool
-sli_pool_push_block (SlicePool *pool)
-{
-  BlockChain *chain = &pool->chain;
-  size_t alignment = pool->options.alignment;
-  size_t extra = alignment > 16 ? alignment : 0;
-  size_t n = sli_chain_next_bytes (chain) / pool->chunk_bytes;
-  size_t size = (n > 1 ? n : 1) * pool->chunk_bytes + extra;
-  bool has_spare = chain->n_used < chain->n_blocks;
-  PoolTables before = pool_tables (pool);
-  Block block;
-
-  /* The track comes first: where the limit is near, the block may not take
-   * what the track needs.  A tracked pool's spare blocks have theirs. */
-  if (pool->has_tracks && !(pool->is_tracked && has_spare)
-      && !sli_pool_tracks_reserve (pool, pool->n_tracks + 1))
-    return pool_restore (pool, before);
-  if (!sli_chain_push_sized (chain, pool->chunk_bytes + extra, size))
-    return pool_restore (pool, before);
-  block = chain->table[chain->n_used - 1];
-  if (pool->has_tracks && !sli_pool_track_block (pool, block))
-    {
-      sli_chain_drop (chain, chain->n_used - 1);
-      return pool_restore (pool, before);
-    }
-  pool_enter (pool, block);
-  return true;
-}
-
-void
-sli_pool_start_over (SlicePool *pool)
-{
-  Block block;
-
-  sli_chain_cut (&pool->chain, 0);
-  if (pool->is_tracked)
-    sli_pool_track_start_over (pool);
-  else
-    sli_pool_plain_start_over (pool);
-  pool->cut_at = NULL;
-  pool->cut_end = NULL;
-  if (pool->chain.embedded == NULL)
-    return;
-  block = sli_chain_block (&pool->chain, BLOCK_EMBEDDED);
-  if (!pool->has_tracks || sli_pool_track_block (pool, block))
-    pool_enter (pool, block);
 }
 
 void *
@@ -379,104 +283,6 @@ slice_pool_free_bulk (SlicePool *shown, size_t n, void *const *objects)
   for (size_t i = 0; i < n; i++)
     slice_pool_free (pool, objects[i]);
   sli_pool_release (shown);
-}
-
-static size_t
-pool_n_live (const SlicePool *pool)
-{
-  return pool->is_tracked ? pool->n_live : sli_pool_plain_n_live (pool);
-}
-
-/* --- reserve ------------------------------------------------------------- */
-
-/* The number of chunks in all blocks, in use and spare. */
-static size_t
-pool_n_chunks (const SlicePool *pool)
-{
-  const BlockChain *chain = &pool->chain;
-  size_t n = 0;
-
-  if (pool->is_tracked)
-    return sli_pool_track_n_chunks (pool);
-  for (int32_t i = BLOCK_EMBEDDED; i < (int32_t) chain->n_blocks; i++)
-    n += pool_n_chunks_in (pool, sli_chain_block (chain, i));
-  return n;
-}
-
-/* Adds a spare block for n chunks, or for as many as fit into one, and its
- * track, so that nothing has to be allocated when it comes into use. */
-static bool
-pool_add_spare (SlicePool *pool, size_t n)
-{
-  BlockChain *chain = &pool->chain;
-  size_t alignment = pool->options.alignment;
-  size_t extra = alignment > 16 ? alignment : 0;
-  size_t n_most = (RESERVE_BYTES_MAX - extra) / pool->chunk_bytes;
-  size_t bytes = (n < n_most ? n : n_most) * pool->chunk_bytes + extra;
-
-  if (!sli_chain_add_spare (chain, bytes))
-    return false;
-  if (!pool->is_tracked
-      || sli_pool_track_block (pool, chain->table[chain->n_blocks - 1]))
-    return true;
-  sli_chain_drop (chain, chain->n_blocks - 1);
-  errno = ENOMEM;
-  return false;
-}
-
-/* Returns the spare blocks beyond the first n_blocks. */
-static void
-pool_drop_spare (SlicePool *pool, uint32_t n_blocks)
-{
-  BlockChain *chain = &pool->chain;
-
-  while (chain->n_blocks > n_blocks)
-    {
-      uint32_t last = chain->n_blocks - 1;
-
-      if (pool->is_tracked)
-        sli_pool_track_block_gone (pool, chain->table[last]);
-      sli_chain_drop (chain, last);
-    }
-}
-
-static bool
-pool_reserve (SlicePool *pool, size_t n)
-{
-  uint32_t n_blocks = pool->chain.n_blocks;
-  PoolTables before = pool_tables (pool);
-  size_t n_live = pool_n_live (pool);
-
-  while (n <= SIZE_MAX / 4 / pool->chunk_bytes)
-    {
-      size_t n_free = pool_n_chunks (pool) - n_live;
-
-      if (n <= n_free)
-        {
-          /* All blocks, the embedded one too, may get a track. */
-          if (pool->has_tracks
-              && !sli_pool_tracks_reserve (pool, pool->chain.n_blocks + 1))
-            break;
-          if (!pool->is_tracked && !sli_pool_plain_reserve (pool, n))
-            break;
-          pool->keeps_blocks = true;
-          return true;
-        }
-      if (!pool_add_spare (pool, n - n_free))
-        break;
-    }
-  pool_drop_spare (pool, n_blocks);
-  return pool_restore (pool, before);
-}
-
-bool
-slice_pool_reserve (SlicePool *shown, size_t n)
-{
-  SlicePool *pool = sli_pool_acquire (shown, "slice_pool_reserve");
-  bool is_reserved = pool_reserve (pool, n);
-
-  sli_pool_release (shown);
-  return is_reserved;
 }
 
 /* --- the rest ------------------------------------------------------------ */
@@ -539,7 +345,7 @@ pool_trim (SlicePool *pool)
   size_t after;
 
   pool->keeps_blocks = false;
-  if (pool_n_live (pool) > 0)
+  if (sli_pool_n_live (pool) > 0)
     {
       if (pool->is_tracked)
         sli_pool_track_trim (pool);
@@ -569,7 +375,7 @@ slice_pool_trim (SlicePool *shown)
 size_t
 slice_pool_n_live (const SlicePool *shown)
 {
-  size_t n = pool_n_live (sli_pool_acquire (shown, "slice_pool_n_live"));
+  size_t n = sli_pool_n_live (sli_pool_acquire (shown, "slice_pool_n_live"));
 
   sli_pool_release (shown);
   return n;
@@ -616,7 +422,7 @@ slice_pool_get_stats (const SlicePool *shown, SliceArenaStats *stats)
                    + sli_pool_plain_bytes (pool);
 
   sli_chain_stats (&pool->chain, control, stats);
-  stats->used_bytes = pool_n_live (pool) * pool->chunk_bytes;
+  stats->used_bytes = sli_pool_n_live (pool) * pool->chunk_bytes;
   stats->wasted_bytes = pool_wasted (pool);
   stats->free_bytes
       = pool->chain.held_bytes - stats->used_bytes - stats->wasted_bytes;

@@ -439,4 +439,30 @@ void sli_pool_track_report_end (const SlicePool *pool);
 size_t sli_pool_track_n_chunks (const SlicePool *pool);
 size_t sli_pool_track_bytes (const SlicePool *pool);
 
+/* The number of chunks in a block. */
+static inline size_t
+sli_pool_n_chunks_in (const SlicePool *pool, Block block)
+{
+  char *start = sli_align (block.start, pool->options.alignment);
+  char *end = block.start + sli_block_bytes (&block);
+
+  return end > start ? (size_t) (end - start) / pool->chunk_bytes : 0;
+}
+
+/* Cuts chunks from a block from now on. */
+static inline void
+sli_pool_enter (SlicePool *pool, Block block)
+{
+  pool->cut_at = sli_align (block.start, pool->options.alignment);
+  pool->cut_end
+      = pool->cut_at + sli_pool_n_chunks_in (pool, block) * pool->chunk_bytes;
+}
+
+/* The number of live objects. */
+static inline size_t
+sli_pool_n_live (const SlicePool *pool)
+{
+  return pool->is_tracked ? pool->n_live : sli_pool_plain_n_live (pool);
+}
+
 #endif
