@@ -222,11 +222,15 @@ SLICE_API bool ralloc_linear_strcat (void *linear, char **dest,
  * Objects that are freed one by one or by mark and sweep, without a header
  * each.  The context is an ordinary node; its objects are freed with it.
  *
- * Objects of up to 512 bytes lie in slabs of 16 KiB, each for a range of sizes.
- * Slabs count in limits (ralloc_set_limit()) as a whole.  So the first object
- * of a range takes 16 KiB of a limit, and is refused if less is left, however
- * small it is.  Larger objects count as nodes; so do all with always-malloc,
- * under valgrind and the sanitizers, and under a recorder. */
+ * Objects of up to 512 bytes with an alignment of up to 64 lie in slabs of
+ * 16 KiB, each for a range of sizes.  Slabs count in limits
+ * (ralloc_set_limit()) as a whole.  So the first object of a range takes 16 KiB
+ * of a limit, and is refused if less is left, however small it is.
+ *
+ * Other objects are nodes; so are all with always-malloc, under valgrind and
+ * the sanitizers, and under a recorder.  An alignment above 16 makes a node
+ * larger by about as many bytes.  The node keeps it until reralloc() moves the
+ * node, as with realloc(). */
 
 /** A garbage-collected context: a node as well. */
 typedef struct RallocGc RallocGc;
@@ -258,7 +262,7 @@ SLICE_API void *ralloc_gc_zalloc_size (RallocGc *gc, size_t size,
                                        size_t align)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2);
 /** Frees an object; NULL does nothing.
- * Errors: no live object of a gc context (207).  Large objects are nodes: for
+ * Errors: no live object of a gc context (207).  Larger objects are nodes: for
  * one that was freed before, and for an address that is no node either, the
  * errors of ralloc_free() (200 to 203).  With always-malloc, under valgrind and
  * the sanitizers, and under a recorder, all objects are nodes. */

@@ -5,6 +5,7 @@
 noinst_LTLIBRARIES += %D%/libcontext.la
 %C%_libcontext_la_SOURCES = \
 	%D%/about.c \
+	%D%/aligned.c \
 	%D%/large.c \
 	%D%/mode.h \
 	%D%/node-layout.h \

@@ -91,6 +91,7 @@ SLICE_STATIC_ASSERT (SLICE_SIZE_MAX % NODE_ALIGN == 0,
 typedef enum
 {
   KIND_LARGE = 0x6c617267,  /* "larg": a block of malloc */
+  KIND_ALIGNED = 0x616c6967, /* "alig": the payload has a larger alignment */
   KIND_LINEAR = 0x6c696e65  /* "line": a linear context, see linear.c */
 } PrefixKind;
 
@@ -100,7 +101,16 @@ typedef struct
   uint64_t kind;                      /* its last word: KIND_LARGE */
 } LargePrefix;
 
+/* The block is a slice or a block of malloc, and begins before the prefix. */
+typedef struct
+{
+  _Alignas (NODE_ALIGN) size_t front_bytes; /* of the block, before it */
+  size_t payload_bytes;                     /* what follows is not used */
+  LargePrefix large;                        /* KIND_ALIGNED */
+} AlignedPrefix;
+
 SLICE_STATIC_ASSERT (sizeof (LargePrefix) == 16, "headers stay aligned");
+SLICE_STATIC_ASSERT (sizeof (AlignedPrefix) == 32, "headers stay aligned");
 
 /* A record for what few nodes have: a destructor, a name, a limit, references,
  * many children that had to be moved, debugging data. */

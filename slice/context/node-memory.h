@@ -60,11 +60,17 @@ slab_block_max (void)
 /* Allocates a node of any size in any mode, not linked; sets parent (flags
  * only) and child.  NULL with errno ENOMEM. */
 void *sli_context_new (size_t size, bool zero);
+/* The same for a payload that is aligned to more than 16, a power of two. */
+void *sli_context_new_aligned (size_t size, size_t align);
 /* Frees the block of a node whose extension is freed already. */
 void sli_context_release (void *payload);
 /* The slow path of allocation: roots, large nodes, modes, limits. */
 void *sli_context_alloc_slow (const void *ctx, size_t size, bool zero,
                               const char *operation);
+/* The same for a payload that is aligned to more than 16, below a context that
+ * has been checked. */
+void *sli_context_alloc_aligned (void *parent, size_t size, size_t align,
+                                 const char *operation);
 /* rzalloc_size(), reralloc_size() and rerzalloc_size() for other functions of
  * the interface, which messages name. */
 void *sli_context_zalloc (const void *ctx, size_t size,
@@ -84,6 +90,17 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 void *sli_large_alloc (size_t bytes, bool zero);
 void *sli_large_realloc (void *block, size_t old_bytes, size_t bytes);
 void sli_large_free (void *block);
+
+/* --- nodes with a larger alignment (aligned.c) --------------------------- */
+
+/* Frees the block of a node whose parent word is NODE_DEAD already. */
+void sli_aligned_free (void *payload);
+/* Where the block begins, if there is such a node. */
+const char *sli_aligned_block (const Node *node);
+/* The bytes of the payload with the slack, if that is marked. */
+size_t sli_aligned_usable_bytes (const Node *node);
+/* The address by which the registry of live blocks knows the node. */
+const void *sli_aligned_registered (const void *payload);
 
 /* --- the end of a payload in MODE_SLACK (slack.c) ------------------------ */
 
@@ -111,7 +128,7 @@ slack_add (size_t size)
 
 /* --- nodes in MODE_TRAILING_HEADER (trailing-header.c) ------------------- */
 
-void *sli_trailing_new (size_t size, bool zero);
+void *sli_trailing_new (size_t size, size_t align, bool zero);
 void sli_trailing_free (void *payload);
 size_t sli_trailing_payload_bytes (const void *payload);
 

@@ -88,7 +88,7 @@ kind_is_right (const Node *node, const void *payload)
   if ((node->parent & NODE_HAS_PREFIX) == 0)
     return true;
   kind = ((const size_t *) node)[-1];
-  return kind == KIND_LINEAR
+  return kind == KIND_LINEAR || kind == KIND_ALIGNED
          || (kind == KIND_LARGE && sli_map_is_noted (payload, NOTE_NODE));
 }
 

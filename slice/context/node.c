@@ -246,11 +246,18 @@ is_at_block (const Node *node)
 
   if ((node->parent & NODE_HAS_PREFIX) == 0)
     return sli_untraced_begins_block (block);
-  return sli_map_is_noted (node + 1, NOTE_NODE)
-         || (is_readable ((const size_t *) node - 1)
-             && ((const size_t *) node)[-1] == KIND_LINEAR
-             && sli_untraced_begins_block (block
-                                      - sli_context_linear_prefix_bytes ()));
+  if (sli_map_is_noted (node + 1, NOTE_NODE))
+    return true;
+  if (!is_readable ((const size_t *) node - 1))
+    return false;
+  if (((const size_t *) node)[-1] == KIND_LINEAR)
+    block -= sli_context_linear_prefix_bytes ();
+  else if (((const size_t *) node)[-1] == KIND_ALIGNED
+           && is_readable ((const AlignedPrefix *) node - 1))
+    block = sli_aligned_block (node);
+  else
+    return false;
+  return sli_untraced_begins_block (block);
 }
 
 /* In MODE_REMEMBERED: a pointer that is no node may not be read. */
@@ -462,6 +469,8 @@ sli_context_usable_bytes (const void *payload)
   if (((const size_t *) node)[-1] == KIND_LINEAR)
     return sli_context_linear_bytes (node) - sizeof (Node)
            - sli_context_linear_prefix_bytes ();
+  if (((const size_t *) node)[-1] == KIND_ALIGNED)
+    return sli_aligned_usable_bytes (node);
   return ((const LargePrefix *) node)[-1].bytes - sizeof (LargePrefix)
          - sizeof (Node);
 }

@@ -39,10 +39,17 @@ has_slack (const Node *node)
          || ((const size_t *) node)[-1] != KIND_LINEAR;
 }
 
-static inline bool
-is_large (const void *payload)
+/* The address by which the registry of live blocks knows a node. */
+static inline const void *
+registered (const void *payload)
 {
-  return (head_of (payload)->parent & NODE_HAS_PREFIX) != 0;
+  const Node *node = head_of (payload);
+
+  if ((node->parent & NODE_HAS_PREFIX) == 0)
+    return node;
+  return ((const size_t *) node)[-1] == KIND_ALIGNED
+             ? sli_aligned_registered (payload)
+             : payload;
 }
 
 void
@@ -54,8 +61,7 @@ sli_slack_write (void *payload, size_t size)
   memset (slack, SLACK_FILL, n - 1);
   slack[n - 1] = (unsigned char) (SLACK_COUNT + n - 1);
   if ((sli_context_mode & MODE_DEBUG) != 0)
-    sli_untraced_note_slack (is_large (payload) ? payload : head_of (payload),
-                             (uint8_t) n);
+    sli_untraced_note_slack (registered (payload), (uint8_t) n);
 }
 
 static inline bool

@@ -73,13 +73,17 @@ gap_bytes (const char *payload)
 }
 
 void *
-sli_trailing_new (size_t size, bool zero)
+sli_trailing_new (size_t size, size_t align, bool zero)
 {
-  size_t total
-      = align_up (size, NODE_ALIGN) + TRAILING_GAP_MIN + TRAILING_HEADER;
+  size_t total = align_up (align_up (size, NODE_ALIGN) + TRAILING_GAP_MIN
+                               + TRAILING_HEADER,
+                           align);
   char *payload;
 
-  TRACE_INTERNAL (payload = sli_os_malloc (total, zero));
+  assert_here (align == NODE_ALIGN || !zero);
+  TRACE_INTERNAL (payload = align == NODE_ALIGN
+                                ? sli_os_malloc (total, zero)
+                                : sli_os_aligned_alloc (total, align));
   if (payload == NULL)
     return NULL;
   if ((sli_context_mode & MODE_REMEMBERED) != 0
@@ -88,6 +92,8 @@ sli_trailing_new (size_t size, bool zero)
       TRACE_INTERNAL (free (payload));
       return NULL;
     }
+  sli_context_trailing_header (payload)->parent = 0;
+  sli_context_trailing_header (payload)->child = NULL;
   *trailing_size (payload) = size;
   assert_here (gap_bytes (payload) >= TRAILING_GAP_MIN);
   sli_annotate_no_access (payload + size, gap_bytes (payload));

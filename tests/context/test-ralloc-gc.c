@@ -6,6 +6,9 @@
 #include "tests/testlib.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void
 test_alignments (void)
@@ -38,6 +41,135 @@ test_alignments (void)
   ralloc_free (gc);
 }
 
+/* --- objects that no slab has the alignment for --- */
+
+/* The bytes of a limit that each of 100 objects takes. */
+static size_t
+bytes_of_limit (size_t size, size_t align)
+{
+  void *root = ralloc_context (NULL);
+  RallocGc *gc;
+  size_t bytes;
+
+  ralloc_set_limit (root, SIZE_MAX / 2);
+  gc = ralloc_gc_context (root);
+  bytes = ralloc_limit_used (root);
+  for (unsigned i = 0; i < 100; i++)
+    g_assert_nonnull (ralloc_gc_alloc_size (gc, size, align));
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 101);
+  bytes = ralloc_limit_used (root) - bytes;
+  ralloc_free (gc);
+  g_assert_cmpuint (ralloc_limit_used (root), <, 100);
+  ralloc_free (root);
+  return bytes / 100;
+}
+
+/* An alignment costs its bytes and a header, not a slab. */
+static void
+test_aligned_cost (void)
+{
+  static const size_t sizes[] = { 0, 40, 512, 600, 1000, 2000, 3000, 20000 };
+
+  for (unsigned i = 0; i < G_N_ELEMENTS (sizes); i++)
+    for (size_t align = 32; align <= 4096; align *= 2)
+      if (sizes[i] > 512 || align > 64)
+        g_assert_cmpuint (bytes_of_limit (sizes[i], align), <,
+                          MAX (sizes[i], align >= 1024 ? 1024 : 0)
+                              + (is_annotated () ? 3 : 1) * align + 200);
+}
+
+/* Such an object is a node: it can leave its context, and have children. */
+static void
+use_as_node (size_t size, size_t align)
+{
+  void *root = ralloc_context (NULL);
+  RallocGc *gc = ralloc_gc_context (root);
+  char *object = ralloc_gc_zalloc_size (gc, size, align);
+  char *other = ralloc_gc_alloc_size (gc, size, align);
+  char *marked = ralloc_gc_alloc_size (gc, size, align);
+  char *moved;
+
+  g_assert_cmpuint (ralloc_usable_size (object), >=, size);
+  g_assert_cmpuint (ralloc_usable_size (object), <=, size + 32);
+  memset (object, 'o', size);
+  ralloc_strdup (other, "child");
+  ralloc_steal (NULL, other);
+  g_assert_null (ralloc_parent (other));
+  ralloc_steal (other, object);
+  g_assert_true (ralloc_parent (object) == other);
+  moved = reralloc_size (other, object, size + 5000);
+  for (size_t i = 0; i < size; i++)
+    g_assert_cmpint (moved[i], ==, 'o');
+  ralloc_set_destructor (moved, count_destroyed);
+  n_destroyed = 0;
+  ralloc_free (other);
+  g_assert_cmpuint (n_destroyed, ==, 1);
+  ralloc_set_name (ralloc_gc_alloc_size (gc, size, align), "not marked");
+  ralloc_gc_sweep_start (gc);
+  ralloc_gc_mark_live (gc, marked);
+  ralloc_gc_sweep_end (gc);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 2);
+  g_assert_true (ralloc_gc_get_context (marked) == gc);
+  ralloc_gc_free (marked);
+  g_assert_cmpuint (ralloc_total_nodes (gc), ==, 1);
+  ralloc_free (root);
+}
+
+static void
+test_aligned_nodes (void)
+{
+  for (size_t align = 32; align <= 4096; align *= 2)
+    for (size_t size = align > 64 ? 0 : 513; size < 300000;
+         size = size * 3 + 1)
+      use_as_node (size, align);
+}
+
+static void
+test_aligned_nodes_debug (void)
+{
+  test_options ("debug");
+  test_aligned_nodes ();
+}
+
+static void
+test_aligned_nodes_hardened (void)
+{
+  test_options ("hardened");
+  test_aligned_nodes ();
+}
+
+/* A byte behind such an object, in a process of its own. */
+static void
+overrun (size_t size, size_t align)
+{
+  int status;
+  pid_t pid = fork ();
+
+  if (pid == 0)
+    {
+      RallocGc *gc = ralloc_gc_context (NULL);
+      char *object = ralloc_gc_alloc_size (gc, size, align);
+
+      g_assert_nonnull (freopen ("/dev/null", "w", stderr));
+      ((volatile char *) object)[size] = 'x';
+      ralloc_gc_free (object);
+      _exit (0);
+    }
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_assert_true (WIFSIGNALED (status) && WTERMSIG (status) == SIGABRT);
+}
+
+static void
+test_aligned_overrun (void)
+{
+  test_options ("debug");
+  if (is_annotated ())
+    return; /* it would be the tool's */
+  for (size_t align = 32; align <= 4096; align *= 4)
+    for (size_t size = 600; size <= 10000; size = size * 2 + 1)
+      overrun (size, align);
+}
+
 /* --- against a model --- */
 
 typedef struct
@@ -64,8 +196,10 @@ object_check (const Object *object)
 static void
 object_new (Random *random, RallocGc *gc, Object *object)
 {
-  size_t align = (size_t) 1 << random_below (random, 7);
+  size_t align = (size_t) 1 << random_below (random, 8);
 
+  if (align == 128)
+    align <<= random_below (random, 6);
   object->size = random_below (random, 50) == 0
                      ? random_below (random, 9000)
                      : random_below (random, 300);
@@ -466,7 +600,17 @@ main (int argc, char **argv)
   test_init (&argc, &argv);
 #define ADD(name, function)                                                   \
   g_test_add_func ("/slice/ralloc-gc/" name, function)
+  /* First, before the others decide the mode of this process. */
+  test_add_fresh ("/slice/ralloc-gc/sweep-children-debug",
+                  test_sweep_children_debug);
+  test_add_fresh ("/slice/ralloc-gc/aligned-nodes-debug",
+                  test_aligned_nodes_debug);
+  test_add_fresh ("/slice/ralloc-gc/aligned-nodes-hardened",
+                  test_aligned_nodes_hardened);
+  test_add_fresh ("/slice/ralloc-gc/aligned-overrun", test_aligned_overrun);
   ADD ("alignment", test_alignments);
+  ADD ("aligned-cost", test_aligned_cost);
+  ADD ("aligned-nodes", test_aligned_nodes);
   ADD ("model", test_model);
   ADD ("nodes", test_nodes);
   ADD ("reference", test_reference);
@@ -477,8 +621,6 @@ main (int argc, char **argv)
   ADD ("sweep-ends-context", test_sweep_ends_context);
   ADD ("sweep-again", test_sweep_again);
   ADD ("sweep-refused", test_sweep_refused);
-  test_add_fresh ("/slice/ralloc-gc/sweep-children-debug",
-                  test_sweep_children_debug);
   ADD ("held", test_held);
   ADD ("pages", test_pages);
   ADD ("overflow", test_overflow);

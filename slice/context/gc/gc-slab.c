@@ -63,41 +63,28 @@ run_alloc (void)
   return run;
 }
 
-static void *
-memory_alloc (unsigned bucket, size_t bytes)
-{
-  void *memory;
-
-  if (bucket != GC_ALONE)
-    return run_alloc ();
-  TRACE_INTERNAL (
-      memory = sli_os_aligned_alloc (bytes, sli_page_granule_bytes ()));
-  return memory;
-}
-
 static void
-memory_free (unsigned bucket, void *memory)
+run_free (void *run)
 {
-  if (bucket == GC_ALONE)
-    TRACE_INTERNAL (free (memory));
-  else if (sli_page_free_run (memory, 1, sli_os_clock_msec ()))
+  if (sli_page_free_run (run, 1, sli_os_clock_msec ()))
     sli_page_trim (0, 1);
 }
 
 static GcSlab *
-slab_map (RallocGc *gc, unsigned bucket, size_t bytes)
+slab_map (RallocGc *gc)
 {
+  size_t bytes = sli_page_granule_bytes ();
   bool limited = (node_of (gc)->parent & NODE_LIMITED) != 0;
   GcSlab *slab;
 
   if (limited && !sli_limit_add (gc, bytes))
     return NULL;
-  slab = memory_alloc (bucket, bytes);
+  slab = run_alloc ();
   if (slab == NULL && slice_trim (0) > 0)
-    slab = memory_alloc (bucket, bytes);
+    slab = run_alloc ();
   if (slab != NULL && !sli_map_note (slab, NOTE_GC_SLAB))
     {
-      memory_free (bucket, slab);
+      run_free (slab);
       slab = NULL;
     }
   if (slab == NULL)
@@ -107,7 +94,6 @@ slab_map (RallocGc *gc, unsigned bucket, size_t bytes)
       errno = ENOMEM;
       return NULL;
     }
-  slab->bytes = bytes;
   gc->slab_bytes += bytes;
   return slab;
 }
@@ -115,6 +101,7 @@ slab_map (RallocGc *gc, unsigned bucket, size_t bytes)
 void
 sli_gc_slab_end (GcSlab *slab)
 {
+  size_t bytes = sli_page_granule_bytes ();
   RallocGc *gc = slab->gc;
 
   if (*gc_marked (gc, slab) == slab)
@@ -124,44 +111,40 @@ sli_gc_slab_end (GcSlab *slab)
   *slab->pprev = slab->next;
   if (slab->next != NULL)
     slab->next->pprev = slab->pprev;
-  gc->slab_bytes -= slab->bytes;
+  gc->slab_bytes -= bytes;
   if (node_of (gc)->parent & NODE_LIMITED)
-    sli_limit_subtract (gc, slab->bytes);
+    sli_limit_subtract (gc, bytes);
   sli_map_forget (slab);
-  memory_free (slab->bucket, slab);
+  run_free (slab);
 }
 
 /* Bitmaps and objects share the slab.  The bitmaps are sized for the objects
  * that would fit without bitmaps, so they are at most a word too long. */
 static void
-slab_lay_out (GcSlab *slab, size_t object_bytes, size_t n_max, size_t align)
+slab_lay_out (GcSlab *slab, size_t object_bytes)
 {
-  size_t n = (slab->bytes - sizeof (GcSlab)) / object_bytes;
+  size_t bytes = sli_page_granule_bytes ();
+  size_t n = (bytes - sizeof (GcSlab)) / object_bytes;
   size_t first;
 
-  if (n > n_max)
-    n = n_max;
   slab->n_words = (uint16_t) ((n + GC_WORD_BITS - 1) / GC_WORD_BITS);
-  first = align_up (sizeof (GcSlab) + sizeof (GcWord) * slab->n_words, align);
-  if (n > (slab->bytes - first) / object_bytes)
-    n = (slab->bytes - first) / object_bytes;
+  first = align_up (sizeof (GcSlab) + sizeof (GcWord) * slab->n_words,
+                    GC_SMALL_ALIGN_MAX);
+  if (n > (bytes - first) / object_bytes)
+    n = (bytes - first) / object_bytes;
   slab->objects = (char *) slab + first;
   slab->n_objects = (uint16_t) n;
   slab->object_bytes = (uint32_t) object_bytes;
-  /* An object alone may be of any size, and only its first byte counts. */
-  slab->objects_bytes = (uint16_t) (n_max == 1 ? 1 : n * object_bytes);
+  slab->objects_bytes = (uint16_t) (n * object_bytes);
   slab->reciprocal
-      = n_max == 1 ? 1
-                   : (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT)
-                                  + object_bytes - 1)
-                                 / object_bytes);
+      = (uint32_t) ((((uint64_t) 1 << GC_RECIPROCAL_SHIFT) + object_bytes - 1)
+                    / object_bytes);
 }
 
-static GcSlab *
-slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
-          size_t align)
+GcSlab *
+sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes)
 {
-  GcSlab *slab = slab_map (gc, bucket, bytes);
+  GcSlab *slab = slab_map (gc);
 
   if (slab == NULL)
     return NULL;
@@ -169,7 +152,7 @@ slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
   slab->bucket = (uint16_t) bucket;
   slab->n_used = 0;
   slab->hint = 0;
-  slab_lay_out (slab, object_bytes, bucket == GC_ALONE ? 1 : SIZE_MAX, align);
+  slab_lay_out (slab, object_bytes);
   memset (slab->words, 0, sizeof (GcWord) * slab->n_words);
   slab->next = gc->buckets[bucket].slabs;
   slab->pprev = &gc->buckets[bucket].slabs;
@@ -180,25 +163,6 @@ slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes, size_t bytes,
   return slab;
 }
 
-GcSlab *
-sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes)
-{
-  return slab_new (gc, bucket, object_bytes, sli_page_granule_bytes (),
-                   GC_SMALL_ALIGN_MAX);
-}
-
-/* The slab takes all of its first granule, since another block there would be
- * mistaken for an object of this slab. */
-GcSlab *
-sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes, size_t align)
-{
-  size_t bytes = align_up (sizeof (GcSlab) + sizeof (GcWord), align)
-                 + align_up (object_bytes, GC_STEP_BYTES);
-
-  return slab_new (gc, GC_ALONE, object_bytes,
-                   max_size (bytes, sli_page_granule_bytes ()), align);
-}
-
 /* --- emptied and swept --------------------------------------------------- */
 
 /* Keeps one empty slab of a size for the next object. */
@@ -207,8 +171,7 @@ sli_gc_slab_emptied (GcSlab *slab)
 {
   const Bucket *bucket = &slab->gc->buckets[slab->bucket];
 
-  if (slab->bucket == GC_ALONE
-      || !(bucket->partial == slab && slab->partial_next == NULL))
+  if (bucket->partial != slab || slab->partial_next != NULL)
     sli_gc_slab_end (slab);
 }
 

@@ -11,8 +11,6 @@
  *   +--------+----------+----------+-----+-----+----------+----------+-----
  *   ^ a multiple of a granule, noted in the address map
  *
- * An object with an alignment that nodes don't have, and too large for such a
- * slab, has a slab alone, mapped from the system.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -32,7 +30,6 @@ enum
   GC_SMALL_MAX = 512,
   GC_SMALL_ALIGN_MAX = 64, /* slabs' objects begin at a multiple of it */
   GC_BUCKETS = GC_SMALL_MAX / GC_STEP_BYTES,
-  GC_ALONE = GC_BUCKETS,   /* the bucket of slabs with one object */
   GC_WORD_BITS = 64,
   GC_MARKED = 8,
   GC_RECIPROCAL_SHIFT = 32
@@ -53,12 +50,10 @@ struct GcSlab
   GcSlab **pprev;
   GcSlab *partial_next;   /* those with free objects */
   GcSlab **partial_pprev; /* NULL: full, on no such list */
-  size_t bytes;           /* as requested */
   char *objects;          /* object 0 */
   uint32_t object_bytes;
-  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up; 1: the slab has
-                             one object */
-  uint16_t objects_bytes; /* of all objects; 1: the slab has one object */
+  uint32_t reciprocal;    /* 2^32 / object_bytes, rounded up */
+  uint16_t objects_bytes; /* of all objects */
   uint16_t n_objects;
   uint16_t n_used;
   uint16_t n_words;
@@ -86,7 +81,7 @@ struct RallocGc
                                 see gc_marked() */
   bool is_sweeping;
   size_t slab_bytes;
-  Bucket buckets[GC_BUCKETS + 1];
+  Bucket buckets[GC_BUCKETS];
 };
 
 /* --- gc-slab.c --- */
@@ -96,9 +91,6 @@ _Noreturn void sli_gc_report (const void *pointer, const char *cause,
                               const char *operation);
 /* Makes a slab of a bucket; NULL: no memory. */
 GcSlab *sli_gc_slab_new (RallocGc *gc, unsigned bucket, size_t object_bytes);
-/* Makes a slab for one object. */
-GcSlab *sli_gc_slab_new_alone (RallocGc *gc, size_t object_bytes,
-                               size_t align);
 void sli_gc_slab_end (GcSlab *slab);
 /* Called when the last object of a slab is freed. */
 void sli_gc_slab_emptied (GcSlab *slab);

@@ -2,9 +2,8 @@
  *
  * Layer: context.  No locks.
  *
- * Objects up to GC_SMALL_MAX are in slabs (gc-slab.h).  Larger objects are
- * nodes below the context, or in a slab alone if nodes don't have their
- * alignment.
+ * Objects up to GC_SMALL_MAX and GC_SMALL_ALIGN_MAX are in slabs (gc-slab.h).
+ * Others are nodes below the context.
  *
  * A sweep begins with a divider, a node in front of the context's children:
  *
@@ -16,8 +15,7 @@
  * walks, reports and searches for a parent know them.
  *
  * In MODE_TRAILING_HEADER (under a memory checker) and MODE_TRACED (under a
- * recorder) every object is a node, except those alone in a slab, which the
- * tool and the recorder do not see.
+ * recorder) every object is a node.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -91,7 +89,7 @@ sli_gc_release (void *payload)
   unsigned i;
 
   assert_here (gc->divider == NULL);
-  for (i = 0; i <= GC_BUCKETS; i++)
+  for (i = 0; i < GC_BUCKETS; i++)
     for (GcSlab *slab = gc->buckets[i].slabs, *next; slab != NULL; slab = next)
       {
         next = slab->next;
@@ -238,9 +236,6 @@ object_small (RallocGc *gc, size_t size, size_t align)
 static COLD void *
 object_slow (RallocGc *gc, size_t size, size_t align, const char *operation)
 {
-  GcSlab *slab;
-  unsigned n;
-
   if (align == 0 || (align & (align - 1)) != 0 || align > GC_ALIGN_MAX)
     sli_gc_report (gc, "an alignment that gc contexts can't give",
                    operation);
@@ -254,10 +249,9 @@ object_slow (RallocGc *gc, size_t size, size_t align, const char *operation)
       errno = ENOMEM;
       return NULL;
     }
-  if (align <= NODE_ALIGN)
-    return context_alloc (gc, size, operation);
-  slab = sli_gc_slab_new_alone (gc, max_size (size, 1), align);
-  return slab != NULL ? slab_alloc_objects (slab, 1, &n) : NULL;
+  return align <= NODE_ALIGN
+             ? context_alloc (gc, size, operation)
+             : sli_context_alloc_aligned (gc, size, align, operation);
 }
 
 /* The alignments 32 and 64, and objects of no bytes. */
@@ -440,7 +434,7 @@ ralloc_gc_sweep_start (RallocGc *gc)
     return;
   references_move (gc);
   sli_gc_return_aside (gc);
-  for (i = 0; i <= GC_BUCKETS; i++)
+  for (i = 0; i < GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = slab->next)
       sli_gc_slab_unmark (slab);
 }
@@ -520,7 +514,7 @@ ralloc_gc_sweep_end (RallocGc *gc)
   if (!gc->is_sweeping)
     return;
   sli_gc_return_aside (gc);
-  for (i = 0; i <= GC_BUCKETS; i++)
+  for (i = 0; i < GC_BUCKETS; i++)
     for (slab = gc->buckets[i].slabs; slab != NULL; slab = next)
       {
         next = slab->next;

@@ -247,6 +247,7 @@ resize_slow (void *ptr, Node *node, size_t size, size_t usable)
   /* (With a recorder, realloc would free the old address before the trace has
    * the event.) */
   if ((node->parent & NODE_HAS_PREFIX) && size >= REALLOC_MIN_BYTES
+      && ((const size_t *) node)[-1] != KIND_ALIGNED
       && (sli_context_mode & MODE_TRACED) == 0)
     return large_resize (ptr, size);
   return node_move (ptr, size, usable);

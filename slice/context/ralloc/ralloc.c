@@ -286,15 +286,7 @@ sli_context_new (size_t size, bool zero)
       return NULL;
     }
   if (sli_context_mode & MODE_TRAILING_HEADER)
-    {
-      payload = sli_trailing_new (size, zero);
-      if (payload != NULL)
-        {
-          sli_context_trailing_header (payload)->parent = 0;
-          sli_context_trailing_header (payload)->child = NULL;
-        }
-      return payload;
-    }
+    return sli_trailing_new (size, NODE_ALIGN, zero);
   payload = slack_add (size) > slab_block_max () - sizeof (Node)
                 ? large_new (slack_add (size), zero)
                 : small_new (slack_add (size), zero);
@@ -317,6 +309,8 @@ sli_context_release (void *payload)
     slice_free_bulk (1, &block);
   else if (((const size_t *) node)[-1] == KIND_LINEAR)
     sli_context_linear_release (node);
+  else if (((const size_t *) node)[-1] == KIND_ALIGNED)
+    sli_aligned_free (payload);
   else
     {
       if (UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0))
@@ -336,13 +330,39 @@ trace_alloc_node (const void *parent, void *payload, size_t size)
     sli_trace_alloc (SLICE_TRACE_CONTEXT, payload, size);
 }
 
+/* Links a new node below a parent that has been checked; frees it and returns
+ * NULL if a limit forbids it. */
+static ALWAYS_INLINE void *
+node_add (void *parent, void *payload, size_t size, bool limited,
+          const char *operation)
+{
+  uintptr_t word;
+  Node *node;
+
+  if (limited && !sli_limit_add (parent, sli_context_block_bytes (payload)))
+    {
+      sli_context_release (payload);
+      errno = ENOMEM;
+      return NULL;
+    }
+  node = node_of (payload);
+  if (limited)
+    node->parent |= NODE_LIMITED;
+  word = context_enter (parent, operation);
+  node_link (parent, node, payload);
+  context_leave (parent, word);
+  if (UNLIKELY (sli_context_mode != 0))
+    trace_alloc_node (parent, payload, size);
+  assert_slow (sli_context_node_is_right (payload));
+  return payload;
+}
+
 CONTEXT_TEXT COLD void *
 sli_context_alloc_slow (const void *ctx, size_t size, bool zero,
                         const char *operation)
 {
   void *parent = (void *) (uintptr_t) ctx;
   bool limited = false;
-  uintptr_t word;
   void *payload;
   Node *node;
 
@@ -362,24 +382,21 @@ sli_context_alloc_slow (const void *ctx, size_t size, bool zero,
       limited = (node->parent & NODE_LIMITED) != 0;
     }
   payload = sli_context_new (size, zero);
-  if (payload == NULL)
-    return NULL;
-  if (limited && !sli_limit_add (parent, sli_context_block_bytes (payload)))
-    {
-      sli_context_release (payload);
-      errno = ENOMEM;
-      return NULL;
-    }
-  node = node_of (payload);
-  if (limited)
-    node->parent |= NODE_LIMITED;
-  word = context_enter (parent, operation);
-  node_link (parent, node, payload);
-  context_leave (parent, word);
-  if (UNLIKELY (sli_context_mode != 0))
-    trace_alloc_node (parent, payload, size);
-  assert_slow (sli_context_node_is_right (payload));
-  return payload;
+  return payload != NULL
+             ? node_add (parent, payload, size, limited, operation)
+             : NULL;
+}
+
+COLD void *
+sli_context_alloc_aligned (void *parent, size_t size, size_t align,
+                           const char *operation)
+{
+  bool limited = (node_of (parent)->parent & NODE_LIMITED) != 0;
+  void *payload = sli_context_new_aligned (size, align);
+
+  return payload != NULL
+             ? node_add (parent, payload, size, limited, operation)
+             : NULL;
 }
 
 /* --- arrays -------------------------------------------------------------- */
