@@ -582,6 +582,38 @@ MISUSE (twice_joined, 330, "is free already")
   slice_tlsf_free (tlsf, object);
 }
 
+/* The reset has freed them; objects of after the reset lie elsewhere. */
+static void
+free_after_reset (SliceTlsf *tlsf)
+{
+  void *objects[5];
+
+  for (int i = 0; i < 5; i++)
+    objects[i] = slice_tlsf_alloc (tlsf, 40);
+  slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
+  slice_tlsf_alloc (tlsf, 40);
+  slice_tlsf_free (tlsf, objects[3]);
+}
+
+MISUSE (after_reset, 330, "is free already")
+{
+  free_after_reset (slice_tlsf_new (NULL));
+}
+
+MISUSE (after_reset_fixed, 330, "is free already")
+{
+  static char buffer[9000];
+
+  free_after_reset (slice_tlsf_new_fixed (buffer, sizeof buffer));
+}
+
+MISUSE (after_reset_checked, 330, "is free already")
+{
+  SliceArenaOptions options = { .flags = SLICE_ARENA_CHECKED };
+
+  free_after_reset (slice_tlsf_new (&options));
+}
+
 MISUSE (foreign, 331, "is no object of this heap")
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
@@ -719,6 +751,16 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/tlsf/misuse/twice", test_misuse_twice);
   g_test_add_func ("/slice/tlsf/misuse/twice-joined",
                    test_misuse_twice_joined);
+  /* Headers of 32 bits have no space for the tag that a reset changes. */
+  if (sizeof (size_t) > 4 && !is_annotated ())
+    {
+      g_test_add_func ("/slice/tlsf/misuse/after-reset",
+                       test_misuse_after_reset);
+      g_test_add_func ("/slice/tlsf/misuse/after-reset-fixed",
+                       test_misuse_after_reset_fixed);
+      g_test_add_func ("/slice/tlsf/misuse/after-reset-checked",
+                       test_misuse_after_reset_checked);
+    }
   g_test_add_func ("/slice/tlsf/misuse/foreign", test_misuse_foreign);
   g_test_add_func ("/slice/tlsf/misuse/interior", test_misuse_interior);
   g_test_add_func ("/slice/tlsf/misuse/overrun", test_misuse_overrun);

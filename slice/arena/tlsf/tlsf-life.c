@@ -38,6 +38,16 @@ tlsf_tag (const SliceTlsf *tlsf)
   return (bits & BLOCK_TAG_MASK) | least;
 }
 
+/* Another tag, for after a reset: an object from before it has no valid header
+ * then. */
+static size_t
+tlsf_tag_after (size_t tag)
+{
+  size_t least = BLOCK_TAG_MASK & -BLOCK_TAG_MASK;
+
+  return (tag + 2 * least) & BLOCK_TAG_MASK;
+}
+
 /* Under a tool a heap is not checked, as the tool finds more. */
 static void
 tlsf_set_checked (SliceTlsf *tlsf)
@@ -218,6 +228,7 @@ tlsf_reset (SliceTlsf *tlsf, SliceKeep keep)
   if (tlsf->chain.is_traced)
     slice_tlsf_walk (tlsf, report_end_of, NULL);
   sli_tlsf_index_clear (tlsf);
+  tlsf->tag = tlsf_tag_after (tlsf->tag);
   tlsf->span_bytes = 0;
   tlsf->span_units = 0;
   if (tlsf->is_fixed)

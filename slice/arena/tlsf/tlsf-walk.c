@@ -49,15 +49,28 @@ end_is_sound (const SliceTlsf *tlsf, const TlsfBlock *end, bool before_is_free)
 
 /* --- bad addresses ------------------------------------------------------- */
 
-/* Reports an address inside a block.  A freed object that was joined to a free
- * block keeps its old header, with the bit BLOCK_FREE. */
+/* Returns true if what lies inside a free block looks like the header of an
+ * object that was freed and joined: it has the bit BLOCK_FREE, or, if a reset
+ * freed it, a heap's tag. */
+static bool
+was_block (const SliceTlsf *tlsf, const TlsfBlock *block)
+{
+  size_t stride = block->stride_and_bits & ~(BLOCK_TAG_MASK | BLOCK_BITS);
+
+  return tlsf_block_is_free (block)
+         || ((block->stride_and_bits & BLOCK_TAG_MASK) != 0
+             && stride >= BLOCK_STRIDE_MIN && stride <= tlsf->span_bytes
+             && stride % TLSF_UNIT_BYTES == 0);
+}
+
+/* Reports an address inside a block. */
 _Noreturn static void
 report_within (const SliceTlsf *tlsf, const TlsfBlock *outer,
                const TlsfBlock *block, const void *object,
                const char *operation)
 {
   if (tlsf_block_is_free (outer)
-      && (outer == block || tlsf_block_is_free (block)))
+      && (outer == block || was_block (tlsf, block)))
     sli_diag_abort (ARENA_MISUSE_TLSF_TWICE,
                     "%s: TLSF heap %p: %p is free already", operation,
                     tlsf->handle, object);

@@ -47,8 +47,9 @@
  * The low bits of the stride say whether the block is free and whether the one
  * before it is.  Only if the one before it is free, its last word points to
  * its start.  The high bits are the heap's tag in a live block and in the end
- * of a region, and 0 in a free block.  So an object of another heap has no
- * valid header, and an overrun rarely leaves one.  Objects are aligned to 16,
+ * of a region, and 0 in a free block.  A reset changes it.  So an object of
+ * another heap, or from before the reset, has no valid header, and an overrun
+ * rarely leaves one.  Objects are aligned to 16,
  * so blocks start 8 below. */
 typedef struct TlsfBlock TlsfBlock;
 struct TlsfBlock
