@@ -38,6 +38,7 @@ EXTRA_DIST += \
 	%D%/changes/quadtree.diff \
 	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
+	%D%/changes/sessions.diff \
 	%D%/changes/sheets.diff \
 	%D%/changes/simplecpp.diff \
 	%D%/changes/tidy.diff \
@@ -84,6 +85,7 @@ EXTRA_DIST += \
 	%D%/measured/quadtree.txt \
 	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
+	%D%/measured/sessions.txt \
 	%D%/measured/sheets.txt \
 	%D%/measured/simplecpp.txt \
 	%D%/measured/tidy.txt \
@@ -134,6 +136,7 @@ EXTRA_DIST += \
 	%D%/predicted/pieces.txt \
 	%D%/predicted/plist.txt \
 	%D%/predicted/polynomials.txt \
+	%D%/predicted/projects.txt \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/queries.txt \
 	%D%/predicted/replies.txt \
@@ -202,6 +205,7 @@ EXTRA_DIST += \
 	%D%/programs/plist.c \
 	%D%/programs/plist.sh \
 	%D%/programs/polynomials.cc \
+	%D%/programs/projects.c \
 	%D%/programs/quadtree.c \
 	%D%/programs/queries.c \
 	%D%/programs/replies.c \
