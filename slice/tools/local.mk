@@ -170,6 +170,7 @@ trace_page = \
 	$(trace_template)/changes.html \
 	$(trace_template)/page.css \
 	$(trace_template)/page.html \
+	$(trace_template)/page.js \
 	$(trace_template)/sampled.html \
 	$(trace_template)/shapes.html \
 	$(trace_template)/shares.html \

@@ -1,9 +1,10 @@
 /* report-html.c - the report as one self-contained page
  *
  * Tools.  The files of template/ are the page; this file has the helpers that
- * they name.  The page has no script, network access or font, as its content
- * policy says.  Choices (the time axis, a site's details) are made with radio
- * buttons and <details>, by mouse or keyboard.
+ * they name.  The page has no network access or font, and one script, which
+ * sorts tables, as its content policy says; it is whole without.  Choices (the
+ * time axis, a site's details) are made with radio buttons and <details>, by
+ * mouse or keyboard.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -114,14 +115,17 @@ HELPER (dropped)
   fputs (sli_human_count (dropped), page->file);
 }
 
-/* A site's time in the allocator, of the timed trace if there is one. */
+/* A site's time in the allocator, of the timed trace if there is one.  words:
+ * "nsec" for the plain number. */
 HELPER (time)
 {
   const JsonValue *times = sli_json_get (page->document, "times");
   if (times != NULL)
     value = sli_stage_site (times, sli_json_string (value, "key"));
   double nsec = sli_stage_site_nsec (value);
-  if (nsec > 0)
+  if (nsec > 0 && strcmp (words, "nsec") == 0)
+    fprintf (page->file, "%.0f", nsec);
+  else if (nsec > 0)
     fputs (sli_human_nsec (nsec), page->file);
 }
 
