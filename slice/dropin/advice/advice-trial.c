@@ -2,11 +2,11 @@
  *
  * Layer: dropin.  For slice-trace predict: this file replaces advice-region.c
  * and advice-chunks.c in a library of its own.  In one run the calls of the
- * advised site get objects of a real linear arena or pool, slices, or nodes of
- * a context, as they would in the changed program.  In another run the library
- * finds the calls and passes them to the malloc behind.  The difference of the
- * two is what the arena saves, and does not include the cost of finding the
- * site.
+ * advised site get objects of a real linear arena, stack or pool, slices, or
+ * nodes of a context, as they would in the changed program.  In another run the
+ * library finds the calls and passes them to the malloc behind.  The difference
+ * of the two is what the arena saves, and does not include the cost of finding
+ * the site.
  *
  * All of the library's pages come from one range, so that free() knows the
  * arena's objects.  The arena has no source of its own: with one it would
@@ -16,8 +16,8 @@
  * objects, so malloc_usable_size() gives the bytes that are mapped behind them.
  *
  * Environment:
- *   SLICE_TRIAL        "malloc", "linear", "context", or "pool" or "slice" and
- *                      the size of the objects
+ *   SLICE_TRIAL        "malloc", "linear", "stack", "context", or "pool" or
+ *                      "slice" and the size of the objects
  *   SLICE_TRIAL_OWNERS a file that says which blocks share a context
  *   SLICE_TRIAL_COUNT  a file.  At exit it gets the number of objects, and the
  *                      time of loops that only free: from the first free after
@@ -37,6 +37,7 @@
 #include <slice/linear.h>
 #include <slice/pool.h>
 #include <slice/slice.h>
+#include <slice/stack.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@
 #define TRIAL_AREA_BYTES (UINT64_C (1) << 34)
 /* The least number of frees in a row that count as a loop that only frees. */
 #define FREES_MIN 8
+#define STACK_OBJECTS_MAX (UINT64_C (1) << 26)
 
 RegionArea sli_region_area;
 RegionSite sli_region_sites[ADVICE_SITES_MAX];
@@ -57,6 +59,9 @@ static struct
 {
   SliceLinear *linear;
   SlicePool *pool;
+  SliceStack *stack;
+  uintptr_t *on_stack; /* its objects; 1 more: freed, and not released yet */
+  uint64_t n_on_stack;
   bool has_contexts;
   bool has_slices;
   size_t object_bytes; /* of the pool, or of the slices */
@@ -166,6 +171,45 @@ frees_note (void)
   frees.n_total += frees.n - 1;
 }
 
+/* --- the stack ----------------------------------------------------------- */
+
+static void *
+stack_alloc (size_t size)
+{
+  if (trial.n_on_stack == STACK_OBJECTS_MAX)
+    return NULL;
+  void *block = slice_stack_alloc (trial.stack, size == 0 ? 1 : size);
+
+  if (block != NULL)
+    trial.on_stack[trial.n_on_stack++] = (uintptr_t) block;
+  return block;
+}
+
+/* An object that is not the top is released when it has become that. */
+static void
+stack_free (void *block)
+{
+  uint64_t at = trial.n_on_stack - 1;
+
+  while (trial.on_stack[at] != (uintptr_t) block)
+    at--;
+  trial.on_stack[at] |= 1;
+  while (trial.n_on_stack > 0
+         && (trial.on_stack[trial.n_on_stack - 1] & 1) != 0)
+    slice_stack_release (
+        trial.stack, (void *) (trial.on_stack[--trial.n_on_stack] - 1));
+}
+
+static bool
+stack_make (void)
+{
+  trial.on_stack = mmap (NULL, STACK_OBJECTS_MAX * sizeof *trial.on_stack,
+                         PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  trial.stack = slice_stack_new (NULL);
+  return trial.on_stack != MAP_FAILED;
+}
+
 /* --- blocks -------------------------------------------------------------- */
 
 void *
@@ -177,6 +221,8 @@ sli_region_alloc (unsigned site UNUSED, size_t size)
     block = slice_linear_alloc (trial.linear, size == 0 ? 1 : size);
   else if (trial.pool != NULL && size <= trial.object_bytes)
     block = slice_pool_alloc (trial.pool);
+  else if (trial.stack != NULL)
+    block = stack_alloc (size);
   else if (trial.has_contexts)
     block = sli_owners_alloc (size);
   else if (trial.has_slices && size <= trial.object_bytes)
@@ -200,6 +246,8 @@ sli_region_free (void *block)
     slice_pool_free (trial.pool, block);
   else if (trial.has_slices)
     slice_free1 (trial.object_bytes, block);
+  else if (trial.stack != NULL)
+    stack_free (block);
   else if (trial.has_contexts)
     sli_owners_free (block);
   else if (trial.n_live == 0)
@@ -234,6 +282,8 @@ arena_make (const char *wanted)
 {
   if (strcmp (wanted, "linear") == 0)
     trial.linear = slice_linear_new (NULL);
+  else if (strcmp (wanted, "stack") == 0)
+    return stack_make () && trial.stack != NULL;
   else if (strcmp (wanted, "context") == 0)
     trial.has_contexts
         = sli_owners_begin (secure_getenv ("SLICE_TRIAL_OWNERS"),
@@ -278,7 +328,7 @@ __attribute__ ((destructor)) static void
 trial_end (void)
 {
   const char *path = secure_getenv ("SLICE_TRIAL_COUNT");
-  char text[80];
+  char text[120];
   int file = path == NULL ? -1 : open (path, O_WRONLY | O_CLOEXEC);
   OwnersCount owned = sli_owners_count ();
   int n = snprintf (text, sizeof text, "%llu %llu %llu %llu\n",

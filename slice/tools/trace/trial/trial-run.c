@@ -102,7 +102,7 @@ static TrialCount
 count_once (const TrialSite *site, const char *command,
             const TrialPaths *paths)
 {
-  char *preload = preload_find (), text[80] = "";
+  char *preload = preload_find (), text[120] = "";
   TrialCount count = { .n_served = -1 };
   int fd = sli_file_unnamed ();
   char *path = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);

@@ -27,6 +27,9 @@ arena_of (SiteClass class)
     case CLASS_LINEAR:
     case CLASS_LINEAR_FAIR:
       return "linear";
+    case CLASS_STACK:
+    case CLASS_STACK_LAZY:
+      return "stack";
     case CLASS_OWNER:
       return "context";
     case CLASS_POOL:
@@ -158,14 +161,14 @@ sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
   if (arena == NULL)
     sli_tool_exit (TOOL_NO_EVENTS,
                    "%s: its class (%s) has no arena that can be tried, only "
-                   "immortal, linear, linear-fair, owner, pool and slice have: "
-                   "choose one (--as)",
+                   "immortal, linear, linear-fair, stack, stack-lazy, owner, "
+                   "pool and slice have: choose one (--as)",
                    sum.name, sum.class);
   if (strcmp (arena, "slice") == 0 && largest > SLICE_SIZE_MAX)
     sli_tool_exit (TOOL_NO_EVENTS,
                    "%s: a block has %llu bytes, and a slice at most %d",
                    sum.name, (unsigned long long) largest, SLICE_SIZE_MAX);
-  if (strcmp (arena, "linear") == 0 || strcmp (arena, "context") == 0)
+  if (strcmp (arena, "pool") != 0 && strcmp (arena, "slice") != 0)
     snprintf (sum.arena, sizeof sum.arena, "%s", arena);
   else
     snprintf (sum.arena, sizeof sum.arena, "%s %llu", arena,

@@ -92,8 +92,8 @@ typedef struct
  * wanted  texts, of which a site's name has one (^ stands for the name's
  *         beginning, $ for its end), ended by NULL; or NULL: the hottest site
  *         for which there is an arena, and those of the same name
- * arena   "linear", "pool", "slice", "context"; or NULL: what the site's class
- *         says
+ * arena   "linear", "stack", "pool", "slice", "context"; or NULL: what the
+ *         site's class says
  */
 TrialSite sli_trial_site (Profile *profile, const ProfileOptions *options,
                           const char *const *wanted, const char *arena,

@@ -97,11 +97,11 @@ site_find (const char *trace, const ProfileOptions *options,
 /* The CPU seconds that the change saves, at most all.  With a linear arena the
  * program does not free block by block: loops that do only that go, and other
  * frees save at least two calls, which the runs still make; allocations are
- * inline.  With a pool or slices the calls become inline, but the processor has
- * overlapped most of them with the program's work anyway.  With contexts the
- * program frees an owner, and the library walks through its nodes instead of
- * the program, whose loop goes; where the loop also frees other blocks, only
- * the calls and steps go. */
+ * inline.  With a stack, a pool or slices the calls become inline, but the
+ * processor has overlapped most of them with the program's work anyway.  With
+ * contexts the program frees an owner, and the library walks through its nodes
+ * instead of the program, whose loop goes; where the loop also frees other
+ * blocks, only the calls and steps go. */
 static Estimate
 saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
 {
@@ -234,6 +234,17 @@ predict_run (const char *trace, const ProfileOptions *options,
   return TOOL_OK;
 }
 
+static bool
+arena_exists (const char *name)
+{
+  static const char *const names[]
+      = { "linear", "stack", "pool", "slice", "context" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp (name, names[i]) == 0)
+      return true;
+  return false;
+}
+
 int
 sli_command_predict (int argc, char **argv)
 {
@@ -247,9 +258,10 @@ sli_command_predict (int argc, char **argv)
                   "All sites with this in their names (^beginning, end$), in "
                   "one arena; may be repeated"),
           OPTION (TEXT, "as", 0, &predict.arena, "ARENA",
-                  "linear, pool, slice or context; by default linear for the "
-                  "classes immortal, linear and linear-fair, context for "
-                  "owner, pool and slice for these; others need this"),
+                  "linear, stack, pool, slice or context; by default linear "
+                  "for the classes immortal, linear and linear-fair, stack for "
+                  "stack and stack-lazy, context for owner, pool and slice for "
+                  "these; others need this"),
           { 0 } };
   const CommandLine line
       = { .words = "TRACE COMMAND",
@@ -263,12 +275,9 @@ sli_command_predict (int argc, char **argv)
   sli_trace_options_init (&trace, 0);
   sli_command_line (&line, &argc, &argv);
   predict.command = argv[1];
-  if (predict.arena != NULL && strcmp (predict.arena, "linear") != 0
-      && strcmp (predict.arena, "pool") != 0
-      && strcmp (predict.arena, "slice") != 0
-      && strcmp (predict.arena, "context") != 0)
+  if (predict.arena != NULL && !arena_exists (predict.arena))
     sli_tool_exit (TOOL_USAGE,
-                   "--as: \"linear\", \"pool\", \"slice\" or "
+                   "--as: \"linear\", \"stack\", \"pool\", \"slice\" or "
                    "\"context\"");
   return predict_run (argv[0], &trace.profile, &predict);
 }
