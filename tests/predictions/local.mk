@@ -157,6 +157,7 @@ EXTRA_DIST += \
 	%D%/predicted/xml2.txt \
 	%D%/predicted/yajl.txt \
 	%D%/predicted/yaml.txt \
+	%D%/predicted/zones.txt \
 	%D%/programs/anagrams.c \
 	%D%/programs/byacc.sh \
 	%D%/programs/cjson.c \
