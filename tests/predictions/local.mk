@@ -51,6 +51,7 @@ EXTRA_DIST += \
 	%D%/changes/xml2.diff \
 	%D%/changes/yajl.diff \
 	%D%/changes/yaml.diff \
+	%D%/changes/zones.diff \
 	%D%/list \
 	%D%/measured/anagrams.txt \
 	%D%/measured/byacc.txt \
@@ -98,6 +99,7 @@ EXTRA_DIST += \
 	%D%/measured/xml2.txt \
 	%D%/measured/yajl.txt \
 	%D%/measured/yaml.txt \
+	%D%/measured/zones.txt \
 	%D%/packages \
 	%D%/predicted/anagrams.txt \
 	%D%/predicted/byacc.txt \
