@@ -237,7 +237,9 @@ SLICE_API const SliceSource *slice_source_huge_new (SliceHugeKind kind,
 
 /** A source of the memory of a file, which may be larger than the machine's
  * memory.  The file grows as needed.  Returned memory is punched out of it if
- * the file system can do that.
+ * the file system can do that.  After a fork() parent and child share the
+ * memory, and each sees what the other writes: one of the two must not use the
+ * arenas of this source any more, nor destroy them.
  *
  * @param fd         a regular file open for reading and writing, or a memfd.
  *                   It is duplicated; its contents are overwritten

@@ -102,8 +102,8 @@ typedef enum
 /** Sets an option.
  *
  * Some calls read the options although they allocate nothing, and so make it
- * too late: slice_alloc() of 0 bytes; slice_free1() and the other functions
- * that free a block, if the block is NULL; slice_free_bulk() of no blocks;
+ * too late: slice_alloc() of 0 bytes; slice_free1(), slice_free_chain() and
+ * slice_free_aligned(), if the block is NULL; slice_free_bulk() of no blocks;
  * ralloc_track_roots() and ralloc_report_at_exit(); and a call that finds no
  * memory for a node or an arena.  Calls that only set, query or trim do not,
  * nor does a constructor of an arena that refuses its options, nor
