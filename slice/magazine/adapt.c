@@ -37,6 +37,12 @@ enum
   /* Trips with remote chunks make magazines grow to this size at most: the
    * chunks go to the slabs, and those that stay share lines. */
   SIZE_REMOTE_MAX = 1,
+  /* After so many trips in one direction, further ones make a magazine grow
+   * until it holds this much.  Beyond that they make it grow only after so many
+   * within a tick, which take about a thousandth of the time. */
+  ONE_WAY_ROW = 2,
+  ONE_WAY_BYTES = 16 * 1024,
+  ONE_WAY_TRIPS_TO_GROW = 32 * 1024,
   /* The most magazines that are consolidated between two ticks, and in one
    * call. */
   CONSOLIDATED_MAX = 4096,
@@ -154,20 +160,53 @@ class_grow_rounds (ThreadRecord *record, unsigned class_index,
     return;
   class_resize (record, class_index, larger);
   cache->n_trips = 0;
+  cache->n_one_way = 0;
   COUNT_UP (&cache->n_grown, 1u);
 }
 
-COMMON_TEXT void
-sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
-                      bool contended, bool is_remote)
+/* Counts trips in one direction.  Returns true if a trip goes the way of some
+ * before it, and few did so lately.  No chunk comes back that a larger magazine
+ * could keep: twice as large ones would only halve the trips, and hold twice as
+ * much. */
+static bool
+trip_is_one_way (ClassCache *cache, Trip trip)
 {
-  size_t size_max = sli_depot_size_max (class_index);
+  if (trip.is_push != cache->was_push)
+    cache->n_in_row = 0;
+  cache->was_push = trip.is_push;
+  if (cache->n_in_row < ONE_WAY_ROW)
+    {
+      cache->n_in_row++;
+      return false;
+    }
+  cache->n_one_way++;
+  return !trip.contended && cache->n_one_way < ONE_WAY_TRIPS_TO_GROW;
+}
+
+/* The largest size that a class may have after a trip. */
+COMMON_TEXT static unsigned
+trip_size_max (ClassCache *cache, unsigned class_index, Trip trip)
+{
+  unsigned size_max = sli_depot_size_max (class_index);
+  bool is_one_way = trip_is_one_way (cache, trip);
+
+  if (trip.is_remote)
+    return (unsigned) min_size (size_max, SIZE_REMOTE_MAX);
+  if (cache->size < size_max && is_one_way
+      && class_bytes (class_index, cache->size + 1u) > 2 * ONE_WAY_BYTES)
+    return cache->size;
+  return size_max;
+}
+
+COMMON_TEXT void
+sli_adapt_count_trip (ThreadRecord *record, unsigned class_index, Trip trip)
+{
+  ClassCache *cache = &record->caches[class_index];
 
   record->n_trips++;
-  class_grow_rounds (record, class_index, contended ? TRIPS_CONTENDED : 1,
-                     (unsigned) (is_remote
-                                     ? min_size (size_max, SIZE_REMOTE_MAX)
-                                     : size_max));
+  class_grow_rounds (record, class_index,
+                     trip.contended ? TRIPS_CONTENDED : 1,
+                     trip_size_max (cache, class_index, trip));
 }
 
 COMMON_TEXT void
@@ -233,6 +272,7 @@ class_review (ThreadRecord *record, unsigned class_index)
                       : 0;
   cache->top_seen = top;
   cache->n_trips = 0;
+  cache->n_one_way = 0;
 }
 
 /* One class's part of sli_adapt_tick(). */

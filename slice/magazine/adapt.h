@@ -20,12 +20,19 @@ enum
   SWAPS_PER_CHECK = 1024
 };
 
+/* A trip to the depot. */
+typedef struct
+{
+  bool is_push;   /* of a full magazine; else a pop */
+  bool contended; /* the call waited */
+  bool is_remote; /* see DepotExchange */
+} Trip;
+
 /* Counts a class that comes into use in accounted_bytes. */
 void sli_adapt_account (ThreadRecord *record, unsigned class_index);
-/* Counts a magazine of the class that was popped from the depot or pushed to
- * it.  contended: the call waited; is_remote: see DepotExchange. */
+/* Counts a trip of a class, which may make its magazines larger. */
 void sli_adapt_count_trip (ThreadRecord *record, unsigned class_index,
-                           bool contended, bool is_remote);
+                           Trip trip);
 /* Called each time the two magazines have been exchanged SWAPS_PER_CHECK
  * times. */
 void sli_adapt_count_swaps (ThreadRecord *record, unsigned class_index);

@@ -249,7 +249,8 @@ class_exchange_empty (ThreadRecord *record, unsigned class_index)
   magazine = sli_depot_pop (class_index, empty, &contended);
   if (magazine == NULL)
     STORE (&cache->previous, empty);
-  sli_adapt_count_trip (record, class_index, contended, false);
+  sli_adapt_count_trip (record, class_index,
+                        (Trip){ .contended = contended });
   return magazine;
 }
 
@@ -396,8 +397,10 @@ class_push_previous (ThreadRecord *record, unsigned class_index,
                && full->n_rounds == full->n_rounds_max);
   STORE (&cache->previous, NULL); /* others may free it from now on */
   sli_depot_push (full, n_wanted, exchange);
-  sli_adapt_count_trip (record, class_index, exchange->contended,
-                        exchange->is_remote);
+  sli_adapt_count_trip (record, class_index,
+                        (Trip){ .is_push = true,
+                                .contended = exchange->contended,
+                                .is_remote = exchange->is_remote });
   if (exchange->spare != NULL && exchange->empty == NULL
       && exchange->spare->n_rounds_max >= n_wanted)
     {

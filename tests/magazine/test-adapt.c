@@ -539,6 +539,66 @@ test_mixed_stays_small (void)
   g_assert_cmpuint (live_chunks (), ==, 0);
 }
 
+/* --- one way --- */
+
+enum { ONE_WAY_CLASS = N_CLASSES - 1, ONE_WAY_BYTES = 16 * 1024 };
+
+/* Takes blocks until the class has made so many trips to the depot, and frees
+ * them past the magazines, as if other threads did. */
+static void
+take_for_trips (unsigned n_trips)
+{
+  const ThreadRecord *record = sli_record_peek ();
+  uint32_t end = record->n_trips + n_trips;
+
+  while (record->n_trips != end)
+    {
+      void *block = fast_alloc (ONE_WAY_CLASS);
+
+      g_assert_nonnull (block);
+      sli_slab_free (ONE_WAY_CLASS, 1, &block, "test");
+    }
+}
+
+static size_t
+magazine_bytes (void)
+{
+  return (size_t) counts_of (ONE_WAY_CLASS).rounds_now
+         * sli_sizeclasses[ONE_WAY_CLASS].chunk_bytes;
+}
+
+/* Magazines through which chunks only pass hold little, unless there are very
+ * many trips. */
+static void
+test_one_way_stays_small (void)
+{
+  size_t few;
+
+  begin ();
+  wave (ONE_WAY_CLASS, 1);
+  take_for_trips (30000);
+  few = magazine_bytes ();
+  g_assert_cmpuint (few, <=, ONE_WAY_BYTES);
+  g_assert_cmpuint (few, >, ONE_WAY_BYTES / 4);
+  take_for_trips (10000);
+  g_assert_cmpuint (magazine_bytes (), >, few);
+}
+
+/* Where chunks come back, larger magazines keep them. */
+static void
+test_both_ways_grow (void)
+{
+  begin ();
+  wave (ONE_WAY_CLASS, 1);
+  take_for_trips (1000);
+  g_assert_cmpuint (magazine_bytes (), <=, ONE_WAY_BYTES);
+  for (int i = 0; i < 20; i++)
+    wave (ONE_WAY_CLASS, 1000);
+  g_assert_cmpuint (counts_of (ONE_WAY_CLASS).rounds_now, ==,
+                    sli_depot_rounds (ONE_WAY_CLASS,
+                                      sli_depot_size_max (ONE_WAY_CLASS)));
+}
+
 /* --- bounds --- */
 
 /* However a thread works, its magazines hold no more than its share. */
@@ -623,5 +683,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/adapt/is-charged-while-used",
                   test_is_charged_while_used);
   test_add_fresh ("/slice/adapt/mixed-stays-small", test_mixed_stays_small);
+  test_add_fresh ("/slice/adapt/one-way-stays-small",
+                  test_one_way_stays_small);
+  test_add_fresh ("/slice/adapt/both-ways-grow", test_both_ways_grow);
   return g_test_run ();
 }

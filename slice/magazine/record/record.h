@@ -46,8 +46,12 @@ typedef struct
   bool is_accounted;   /* its magazines' size counts in accounted_bytes */
   uint16_t n_swaps;    /* exchanges of the two magazines since the last
                           check */
+  bool was_push;       /* the last trip to the depot pushed */
+  uint8_t n_in_row;    /* trips in that direction; counts up to a limit */
   uint32_t swaps_msec; /* when that check was; the low bits */
   uint16_t quarantine_next; /* the index of the oldest chunk in quarantine */
+  uint32_t n_one_way;  /* trips in that direction beyond the limit, since the
+                          last tick or growth */
   void **top_seen;     /* at the last tick */
   void **top_relieved; /* when sli_relief_look() last looked */
   uint32_t n_grown;
