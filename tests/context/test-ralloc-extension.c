@@ -1150,6 +1150,80 @@ test_report_fork (void)
   g_test_trap_assert_stderr_unmatched ("*of the parent*of the parent*");
 }
 
+typedef struct
+{
+  int x;
+} Marked;
+
+enum
+{
+  N_MARKED = 20
+};
+
+static char *
+mark_formatted (void *root, const char *format, ...)
+{
+  va_list args;
+  char *string;
+
+  va_start (args, format);
+  string = ralloc_vasprintf (root, format, args);
+  va_end (args);
+  return string;
+}
+
+/* Makes nodes of all kinds below a root; the place of all of them is a line of
+ * this function, or of mark_formatted(). */
+static void
+make_marked (void *root)
+{
+  Marked *one = ralloc (root, Marked), *array;
+  RallocLinearOpts opts = { 0 };
+  char *string = ralloc_strdup (root, "a");
+  void *node = ralloc_array (root, Marked, 2);
+
+  memset (one, 0, sizeof *one);
+  memset (node, 0, sizeof *one);
+  g_assert_nonnull (rzalloc (root, Marked));
+  g_assert_nonnull (rzalloc_array (root, Marked, 2));
+  array = reralloc (root, NULL, Marked, 3);
+  memset (array, 0, 3 * sizeof *array);
+  g_assert_nonnull (rerzalloc (root, NULL, Marked, 0, 3));
+  g_assert_nonnull (reralloc_size (root, NULL, 5));
+  g_assert_nonnull (rerzalloc_size (root, NULL, 0, 5));
+  g_assert_nonnull (ralloc_memdup (root, "abc", 3));
+  g_assert_true (ralloc_strcat (&string, "b"));
+  g_assert_cmpstr (string, ==, "ab");
+  string = ralloc_strndup (root, "abc", 2);
+  g_assert_cmpstr (string, ==, "ab");
+  string = ralloc_asprintf (root, "%d-%s", 1, "x");
+  g_assert_cmpstr (string, ==, "1-x");
+  string = ralloc_asprintf (root, "plain");
+  g_assert_cmpstr (string, ==, "plain");
+  string = mark_formatted (root, "%s", "y");
+  g_assert_cmpstr (string, ==, "y");
+  g_assert_nonnull (ralloc_linear_context (root));
+  g_assert_nonnull (ralloc_linear_context_with_opts (root, &opts));
+  g_assert_nonnull (ralloc_linear_alloc_parent (root, 5));
+  g_assert_nonnull (ralloc_linear_zalloc_parent (root, 5));
+  g_assert_nonnull (ralloc_gc_context (root));
+  g_assert_nonnull (ralloc_typed (root, Marked));
+}
+
+/* Each line of a report has a place in this file. */
+static void
+expect_all_marked (const char *text)
+{
+  char **lines = g_strsplit (text, "\n", -1);
+  unsigned n = 0;
+
+  for (char **line = lines; **line != '\0'; line++, n++)
+    if (strstr (*line, ", at " __FILE__ ":") == NULL)
+      g_error ("no place: %s", *line);
+  g_assert_cmpuint (n, ==, N_MARKED + 1);
+  g_strfreev (lines);
+}
+
 static void
 test_marks (void)
 {
@@ -1165,6 +1239,10 @@ test_marks (void)
       text = report_of (ralloc_report, root);
       g_assert_nonnull (strstr (text, expected));
       g_free (expected);
+      free (text);
+      make_marked (root);
+      text = report_of (ralloc_report, root);
+      expect_all_marked (text);
       free (text);
       ralloc_free (root);
       /* The option makes guard pages, over which LeakSanitizer stumbles when
