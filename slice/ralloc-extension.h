@@ -143,9 +143,11 @@ ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
  * Threads: tree.  Cost: a record at a node's first.
  * Source: talloc_set_name(). */
 SLICE_API bool ralloc_set_name (const void *ptr, const char *name);
-/** As ralloc_set_name(), but the name is not copied: for literals.  If it was
- * in a plug-in that has been unloaded since, each call that compares or returns
- * the node's name may crash; reports print `(unloaded)'. */
+/** As ralloc_set_name(), but the name is not copied: for literals, which stay
+ * as they are.  If it was in a plug-in that has been unloaded since, each call
+ * that compares or returns the node's name may crash.  Reports print
+ * `(unloaded)' for a name that can't be read, or whose first 64 bytes have
+ * changed because something else lies there. */
 SLICE_API bool ralloc_set_name_const (const void *ptr, const char *name);
 /** The name of a node; NULL if it has none, and of NULL.  An arena that
  * belongs to a context (slice_linear_new_in() and the like) is a node that has
@@ -298,7 +300,8 @@ SLICE_API void ralloc_report_at_exit (bool full);
 
 /** Records where a node was allocated, for reports.
  * @param ptr   the node, or NULL
- * @param file  kept by address
+ * @param file  kept by address, as by ralloc_set_name_const()
+ * @param line  up to 4194303
  * @return      ptr
  * Only with the option `debug`; without it nothing is kept. */
 SLICE_API void *ralloc_mark_place (const void *ptr, const char *file,

@@ -36,6 +36,8 @@ noinst_LTLIBRARIES += %D%/libcontext.la
 	%D%/ralloc/ralloc.c \
 	%D%/ralloc/steal.h \
 	%D%/ralloc/debug/debug.h \
+	%D%/ralloc/debug/kept-text.c \
+	%D%/ralloc/debug/kept-text.h \
 	%D%/ralloc/debug/ralloc-report.c \
 	%D%/ralloc/debug/ralloc-threads.c \
 	%D%/ralloc/free/ralloc-free-blocks.c \

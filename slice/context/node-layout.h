@@ -127,6 +127,16 @@ typedef enum
   EXT_OWNED      /* first of N_OWNED kinds of arenas: see owned.h */
 } ExtensionKind;
 
+/* In name_bytes: the name is kept by address. */
+#define NAME_KEPT ((size_t) 1 << (8 * sizeof (size_t) - 1))
+
+enum
+{
+  NAME_SUM_BITS = 31,
+  PLACE_LINE_BITS = 22,
+  PLACE_SUM_BITS = 10
+};
+
 struct Extension
 {
   /* The youngest child; must be first.  Aligned, as the parent words of
@@ -137,11 +147,13 @@ struct Extension
   void (*destructor) (void *);
   bool (*refuses) (void *);
   const char *name;
-  size_t name_bytes;             /* of a copied name; 0: a literal */
+  size_t name_bytes;             /* of a copied name; else NAME_KEPT and a sum
+                                    of it: see kept-text.h */
   Reference *references;         /* oldest first */
   Limit *limit;
   const char *file;              /* where it was allocated, if marked */
-  unsigned line;
+  uint32_t line : PLACE_LINE_BITS;
+  uint32_t file_sum : PLACE_SUM_BITS;
   uint8_t kind;                  /* ExtensionKind */
   bool asked;                    /* the refusing destructor is running */
   uint8_t tracked;               /* on the list of roots, by that process; 0:

@@ -307,6 +307,42 @@ test_unloaded (void)
   ralloc_free (root);
 }
 
+/* Something else lies where the name of a node and its file were. */
+static void
+test_replaced (void)
+{
+  void *root, *node;
+  size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE);
+  char *page = mmap (NULL, page_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *text;
+
+  g_assert_true (page != MAP_FAILED);
+  test_options ("debug"); /* for the place */
+  root = ralloc_context (NULL);
+  node = ralloc_size (root, 10);
+  strcpy (page, "plug");
+  strcpy (page + 100, "plug.c");
+  g_assert_true (ralloc_set_name_const (node, page));
+  ralloc_mark_place (node, page + 100, 17);
+  text = said_of (ralloc_report, root);
+  assert_says (text, "plug: 10 bytes, at plug.c:17");
+  g_free (text);
+  memset (page, 'A', page_bytes);
+  page[page_bytes - 1] = '\0';
+  text = said_of (ralloc_report, root);
+  assert_says (text, "(unloaded): 10 bytes, at (unloaded):17");
+  g_assert_null (strstr (text, "AAAA"));
+  g_free (text);
+  g_assert_cmpint (mprotect (page, page_bytes, PROT_NONE), ==, 0);
+  text = said_of (ralloc_report_json, root);
+  assert_says (text, "\"name\": \"(unloaded)\"");
+  assert_says (text, "\"file\": \"(unloaded)\", \"line\": 17");
+  g_free (text);
+  ralloc_free (root);
+  munmap (page, page_bytes);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -319,5 +355,6 @@ main (int argc, char **argv)
   test_add_fresh ("/ralloc/report/roots", test_roots);
   test_add_fresh ("/ralloc/report/print-info", test_print_info);
   test_add_fresh ("/ralloc/report/unloaded", test_unloaded);
+  test_add_fresh ("/ralloc/report/replaced", test_replaced);
   return g_test_run ();
 }

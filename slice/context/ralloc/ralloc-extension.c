@@ -15,6 +15,7 @@
 #include "context/node-memory.h"
 #include "context/node.h"
 #include "context/owned.h"
+#include "context/ralloc/debug/kept-text.h"
 #include "context/ralloc/free/suspend.h"
 
 /* --- the record ---------------------------------------------------------- */
@@ -49,7 +50,7 @@ sli_context_extend (void *payload)
 CONTEXT_TEXT static void
 name_drop (Extension *extension)
 {
-  if (extension->name_bytes > 0)
+  if (extension->name_bytes > 0 && (extension->name_bytes & NAME_KEPT) == 0)
     slice_free1 (extension->name_bytes, (void *) (uintptr_t) extension->name);
   extension->name = NULL;
   extension->name_bytes = 0;
@@ -185,6 +186,8 @@ ralloc_set_name_const (const void *ptr, const char *name)
     return false;
   name_drop (extension);
   extension->name = name;
+  if (name != NULL)
+    extension->name_bytes = NAME_KEPT | sli_kept_sum (name);
   return true;
 }
 

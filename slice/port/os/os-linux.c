@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef HAVE_VALGRIND_MEMCHECK_H
@@ -230,6 +231,26 @@ sli_os_is_mapped (void *address UNUSED, size_t bytes UNUSED)
 #else
   return true;
 #endif
+}
+
+bool
+sli_os_is_readable (const void *address)
+{
+  uintptr_t page_bytes = (uintptr_t) sysconf (_SC_PAGESIZE);
+  uintptr_t page = (uintptr_t) address & ~(page_bytes - 1);
+#ifdef __linux__
+  char byte;
+  struct iovec to = { &byte, 1 };
+  struct iovec from = { (void *) (uintptr_t) address, 1 };
+  int error = errno;
+  bool is_read = process_vm_readv (getpid (), &to, 1, &from, 1, 0) == 1;
+  bool is_known = is_read || errno == EFAULT;
+
+  errno = error;
+  if (is_known)
+    return is_read;
+#endif
+  return sli_os_is_mapped ((void *) page, page_bytes);
 }
 
 bool

@@ -98,6 +98,9 @@ bool sli_os_is_present (void *address, size_t bytes);
 /* Returns false if the address space has nothing at the first or the last of
  * some pages. */
 bool sli_os_is_mapped (void *address, size_t bytes);
+/* Returns true if a byte can be read, or is mapped and the system can't say
+ * more. */
+bool sli_os_is_readable (const void *address);
 /* Gives each of the pages memory, in one call instead of a fault for each.
  * False if the system can't or has no memory: then each page faults when it is
  * touched. */

@@ -16,6 +16,7 @@
 #include <slice/ralloc.h>
 
 #include "debug.h"
+#include "kept-text.h"
 #include "context/gc/gc.h"
 #include "context/node.h"
 #include "context/ralloc/extension.h"
@@ -104,7 +105,10 @@ ralloc_mark_place (const void *ptr, const char *file, unsigned line)
       if (extension != NULL)
         {
           extension->file = file;
-          extension->line = line;
+          extension->file_sum
+              = (file != NULL ? sli_kept_sum (file) : 0)
+                & ((1u << PLACE_SUM_BITS) - 1);
+          extension->line = line & ((1u << PLACE_LINE_BITS) - 1);
         }
     }
   return payload;
@@ -242,36 +246,21 @@ own_bytes (const void *payload)
          + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
 }
 
-/* A text that is kept by address, or words in its place if the library that it
- * was in has been unloaded. */
-static const char *
-text_if_mapped (const char *text)
-{
-  size_t page_bytes = sli_os_page_bytes (), n;
-  const char *at = text;
-
-  do
-    {
-      char *page = (char *) ((uintptr_t) at & ~(uintptr_t) (page_bytes - 1));
-
-      if (!sli_os_is_mapped (page, page_bytes))
-        return "(unloaded)";
-      n = (size_t) (page + page_bytes - at);
-      if (memchr (at, '\0', n) != NULL)
-        return text;
-      at += n;
-    }
-  while (true);
-}
-
 /* A node's name for people; NULL: it has none. */
 static const char *
 name_of (const Extension *extension)
 {
-  if (extension == NULL || extension->name == NULL
-      || extension->name_bytes > 0)
+  if (extension == NULL || (extension->name_bytes & NAME_KEPT) == 0)
     return extension != NULL ? extension->name : NULL;
-  return text_if_mapped (extension->name);
+  return sli_kept_text (extension->name, (uint32_t) extension->name_bytes,
+                        NAME_SUM_BITS);
+}
+
+/* The file of its place. */
+static const char *
+file_of (const Extension *extension)
+{
+  return sli_kept_text (extension->file, extension->file_sum, PLACE_SUM_BITS);
 }
 
 static void
@@ -298,8 +287,8 @@ text_enter (FILE *f, const void *payload, unsigned depth)
   if (extension != NULL && extension->file != NULL)
     {
       fputs (", at ", f);
-      print_escaped (f, text_if_mapped (extension->file), "\\");
-      fprintf (f, ":%u", extension->line);
+      print_escaped (f, file_of (extension), "\\");
+      fprintf (f, ":%u", (unsigned) extension->line);
     }
   fputc ('\n', f);
 }
@@ -326,8 +315,8 @@ json_enter (FILE *f, const void *payload, unsigned depth)
   if (extension != NULL && extension->file != NULL)
     {
       fputs (", \"file\": ", f);
-      json_string (f, text_if_mapped (extension->file));
-      fprintf (f, ", \"line\": %u", extension->line);
+      json_string (f, file_of (extension));
+      fprintf (f, ", \"line\": %u", (unsigned) extension->line);
     }
 }
 
