@@ -79,8 +79,9 @@ typedef struct
   uint64_t n_maps;             /**< extents that the page source gave */
   uint64_t n_threads;          /**< threads with magazines now */
   uint64_t n_large_allocs;     /**< blocks handed to the system's malloc for
-                                    their size or alignment; none where each
-                                    block is a malloc */
+                                    their size or alignment, those of nodes
+                                    and linear contexts included; none where
+                                    each block is a malloc */
   uint64_t n_large_frees;      /**< and back */
   uint64_t n_fork_lost;        /**< in a forked child: chunks in magazines of
                                     threads that exist in the parent only,

@@ -66,6 +66,18 @@ sli_untraced_remember_node (const void *node, size_t size)
   return true;
 }
 
+void
+sli_untraced_count_large (void)
+{
+  sli_dispatch_count_malloc ();
+}
+
+void
+sli_untraced_count_large_free (void)
+{
+  sli_dispatch_count_malloc_free ();
+}
+
 COLD void
 sli_untraced_remember_large (const void *node, size_t size)
 {

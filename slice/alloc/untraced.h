@@ -58,6 +58,10 @@ void sli_untraced_forget_large (const void *node);
 bool sli_untraced_is_node (const void *address, bool *is_freed,
                            void **start, size_t *bytes);
 
+/* Count a block that goes to the system's malloc for its size, and its free. */
+void sli_untraced_count_large (void);
+void sli_untraced_count_large_free (void);
+
 /* In debug: notes how many bytes at a node's end are not its payload's. */
 void sli_untraced_note_slack (const void *block, uint8_t bytes);
 /* For messages: what debug knows of the block, live or recently freed, that

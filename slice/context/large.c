@@ -4,6 +4,7 @@
  * grow it without copying.  Memory outside the slabs may not be read before
  * it is known that a node is there, so large nodes are noted in the address
  * map (map.h).
+ * The statistics count these blocks as they count large slices.
  * Design: chapter 7.
  *
  * SPDX-License-Identifier: MIT
@@ -26,6 +27,8 @@ sli_large_alloc (size_t bytes, bool zero)
   TRACE_INTERNAL (block = sli_os_malloc (bytes, zero));
   if (UNLIKELY (block == NULL) && slice_trim (0) > 0)
     TRACE_INTERNAL (block = sli_os_malloc (bytes, zero));
+  if (LIKELY (block != NULL))
+    sli_untraced_count_large ();
   return block;
 }
 
@@ -43,5 +46,6 @@ sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
 CONTEXT_TEXT void
 sli_large_free (void *block)
 {
+  sli_untraced_count_large_free ();
   TRACE_INTERNAL (free (block));
 }

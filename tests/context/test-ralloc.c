@@ -648,6 +648,46 @@ large_tree_debug_blocks (void)
   large_tree ();
 }
 
+static int64_t
+live_large (void)
+{
+  SliceStats *stats = g_new0 (SliceStats, 1);
+  int64_t n;
+
+  slice_get_stats (stats);
+  n = (int64_t) (stats->n_large_allocs - stats->n_large_frees);
+  g_free (stats);
+  return n;
+}
+
+/* The statistics count the blocks of malloc that contexts have. */
+static void
+test_large_counted (void)
+{
+  void *root = ralloc_context (NULL), *node = NULL;
+  int64_t before = live_large ();
+  RallocLinear *linear = ralloc_linear_context (root);
+
+  if (is_annotated ())
+    {
+      g_test_skip ("each block is a malloc, and none is counted");
+      ralloc_free (root);
+      return;
+    }
+  for (unsigned i = 0; i < 100; i++)
+    node = ralloc_size (root, 9000);
+  g_assert_cmpint (live_large () - before, ==, 100);
+  node = ralloc_size (node, 300000);
+  node = reralloc_size (ralloc_parent (node), node, 600000);
+  g_assert_cmpint (live_large () - before, ==, 101);
+  ralloc_linear_alloc_child (linear, 9000);
+  g_assert_cmpint (live_large () - before, ==, 102);
+  ralloc_gc_alloc_size (ralloc_gc_context (root), 9000, 64);
+  g_assert_cmpint (live_large () - before, ==, 103);
+  ralloc_free (root);
+  g_assert_cmpint (live_large (), ==, before);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -674,6 +714,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/ralloc/resize-in-place", test_resize_in_place);
   g_test_add_func ("/slice/ralloc/resize-many-children",
                    test_resize_many_children);
+  g_test_add_func ("/slice/ralloc/large-counted", test_large_counted);
   g_test_add_func ("/slice/ralloc/order", test_order);
   g_test_add_func ("/slice/ralloc/steal", test_steal);
   g_test_add_func ("/slice/ralloc/adopt-defined", test_adopt_defined);
