@@ -9,8 +9,12 @@
 
 #include "annotate.h"
 
+#include <stdlib.h>
+
+#include "base/trace.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
+#include "port/os/os.h"
 
 #ifdef HAVE_VALGRIND_MEMCHECK_H
 # include <valgrind/memcheck.h>
@@ -87,6 +91,22 @@ sli_annotate_show_defined (const void *start, size_t bytes)
   if (__asan_unpoison_memory_region != NULL)
     __asan_unpoison_memory_region (start, bytes);
   VALGRIND_MAKE_MEM_DEFINED (start, bytes);
+}
+
+void *
+sli_annotate_apart (size_t bytes)
+{
+  void *block = NULL;
+
+  if (RUNNING_ON_VALGRIND)
+    TRACE_INTERNAL (block = sli_os_malloc (bytes, false));
+  return block;
+}
+
+void
+sli_annotate_apart_gone (void *block)
+{
+  TRACE_INTERNAL (free (block));
 }
 
 void

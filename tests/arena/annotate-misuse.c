@@ -2,6 +2,7 @@
  *
  *   annotate-misuse CASE       the bad access of that name
  *   annotate-misuse --good     the same calls without any
+ *   annotate-misuse --reachable  ends with arenas that have objects
  *   annotate-misuse --list     the names
  *
  * SPDX-License-Identifier: MIT
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include <slice/arena.h>
+#include <slice/ralloc.h>
 
 static bool is_bad;
 
@@ -251,11 +253,62 @@ static const struct
   { "tlsf-reset", tlsf_reset },
 };
 
+/* --- everything is reachable at exit --- */
+
+static void *volatile root, *volatile plain, *volatile objects[5];
+
+/* The only pointers to some blocks are in records of arenas and in the links of
+ * a context. */
+static __attribute__ ((noinline)) void
+make_reachable (void)
+{
+  SliceLinear *linear;
+  SliceStack *stack;
+  SlicePool *pool;
+  SliceTlsf *tlsf;
+
+  root = ralloc_context (NULL);
+  ralloc_size (root, 10);
+  linear = slice_linear_new_in (root, NULL);
+  stack = slice_stack_new_in (root, NULL);
+  pool = slice_pool_new_in (
+      root, &(SlicePoolOptions){ .object_bytes = 48 });
+  tlsf = slice_tlsf_new_in (root, NULL);
+  ralloc_size (root, 10);
+  objects[0] = slice_linear_alloc (linear, 40);
+  objects[1] = slice_stack_alloc (stack, 40);
+  objects[2] = slice_pool_alloc (pool);
+  objects[3] = slice_tlsf_alloc (tlsf, 40);
+  linear = slice_linear_new (NULL);
+  plain = linear;
+  for (unsigned i = 0; i < 5000; i++)
+    {
+      void **object = slice_linear_alloc (linear, 40);
+
+      *object = objects[4];
+      objects[4] = object;
+    }
+}
+
+static __attribute__ ((noinline)) void
+overwrite_stack (void)
+{
+  volatile char bytes[8000];
+
+  memset ((void *) bytes, 0, sizeof bytes);
+}
+
 int
 main (int argc, char **argv)
 {
   const char *name = argc > 1 ? argv[1] : "--list";
   bool is_good = strcmp (name, "--good") == 0;
+  if (strcmp (name, "--reachable") == 0)
+    {
+      make_reachable ();
+      overwrite_stack ();
+      return 0;
+    }
   is_bad = !is_good;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     if (strcmp (name, "--list") == 0)

@@ -19,21 +19,26 @@ result ()
   if test "$1" -eq 0; then pass "$2"; else fail "$2"; fi
 }
 
+# memcheck CASE [OPTION ...]
 memcheck ()
 {
+  case=$1
+  shift
   "$top_builddir/libtool" --mode=execute "$VALGRIND" --tool=memcheck --quiet \
-    --error-exitcode=99 "$program" "$1" > "$directory/log" 2>&1
+    --error-exitcode=99 "$@" "$program" "$case" > "$directory/log" 2>&1
 }
 if test -n "$VALGRIND" && test "${SLICE_TEST_SANITIZED:-0}" != 1; then
   memcheck --good
   result $? 'memcheck: no error without a fault'
+  memcheck --reachable --leak-check=full --errors-for-leak-kinds=definite,possible
+  result $? 'memcheck: arenas and their contexts are no leaks'
   for name in $cases; do
     memcheck "$name"
     test $? -eq 99 && grep -q 'Invalid read of size 1' "$directory/log"
     result $? "memcheck: $name"
   done
 else
-  for name in good $cases; do
+  for name in good reachable $cases; do
     skip "memcheck: $name" 'no valgrind'
   done
 fi

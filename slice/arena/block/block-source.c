@@ -160,14 +160,18 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
   sli_chain_init_growth (chain, embedded_bytes != 0);
   if (embedded_bytes == 0)
     return;
-  chain->embedded = embedded;
+  if (chain->is_annotated)
+    chain->embedded = sli_annotate_apart (embedded_bytes);
+  chain->is_apart = chain->embedded != NULL;
+  if (!chain->is_apart)
+    chain->embedded = embedded;
   chain->embedded_bytes = (uint32_t) embedded_bytes;
   chain->held_bytes = embedded_bytes;
   chain->n_requests = 1;
   if (chain->is_annotated)
     {
-      sli_annotate_block (embedded);
-      sli_annotate_hide (embedded, embedded_bytes);
+      sli_annotate_block (chain->embedded);
+      sli_annotate_hide (chain->embedded, embedded_bytes);
     }
 }
 
@@ -550,6 +554,8 @@ sli_chain_fini (BlockChain *chain)
   chain_free_all (chain);
   if (chain->is_annotated && chain->embedded != NULL)
     sli_annotate_block_gone (chain->embedded, chain->embedded_bytes);
+  if (chain->is_apart)
+    sli_annotate_apart_gone (chain->embedded);
   slice_free1 (chain->capacity * sizeof (Block), chain->table);
 }
 

@@ -69,6 +69,7 @@ typedef struct
   uint32_t next_bytes_min; /* the smallest block that is added */
   uint16_t growth_part;    /* a new block is at most held / growth_part */
   bool is_annotated;
+  bool is_apart;  /* the embedded block is one of malloc: see annotate.h */
   bool is_traced; /* hooks are called for its objects */
   bool keeps_dedicated; /* dedicated blocks up to the cap become spare */
   bool consolidates;    /* spare blocks become one, up to the cap */
