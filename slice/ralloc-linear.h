@@ -81,7 +81,9 @@ SLICE_API void *ralloc_parent_of_linear_context (const RallocLinear *linear);
  * @return        8-aligned memory, contents undefined; or NULL with ENOMEM
  *
  * An object that does not fit and is larger than a quarter of the next buffer
- * gets a buffer of its own, and the current one stays.
+ * gets a buffer of its own, and the current one stays.  If a limit or the
+ * memory has no space for the next buffer, it is smaller: half of it, or a
+ * quarter, and so on.
  *
  * Errors: not a linear context (206).  NULL is error 210 in the modes, under
  *   tools, and if this is the process's first call for contexts.  Otherwise

@@ -443,6 +443,33 @@ test_text_by_turns (void)
   ralloc_free (root);
 }
 
+/* Near a limit buffers get smaller, so that little of it is lost. */
+static void
+test_limit_filled (void)
+{
+  enum { LIMIT = 65536 };
+  void *root = ralloc_context (NULL);
+  RallocLinear *linear;
+  size_t n = 0, used;
+
+  ralloc_set_limit (root, LIMIT);
+  linear = ralloc_linear_context (root);
+  while (ralloc_linear_alloc_child (linear, 16) != NULL)
+    n++;
+  used = ralloc_limit_used (root);
+  g_assert_cmpuint (used, <=, LIMIT);
+  if (!is_annotated ())
+    {
+      g_assert_cmpuint (used, >, LIMIT - 128);
+      g_assert_cmpuint (n * 16, >, LIMIT / 100 * 97);
+    }
+  while (ralloc_linear_alloc_child (linear, 1) != NULL)
+    ;
+  ralloc_free (linear);
+  g_assert_cmpuint (ralloc_limit_used (root), <, 100);
+  ralloc_free (root);
+}
+
 /* A limit stops a text near half of it, as the old and the new one must fit
  * while it moves. */
 static void
@@ -538,6 +565,7 @@ main (int argc, char **argv)
   ADD ("text/grows", test_text_grows);
   ADD ("text/by-turns", test_text_by_turns);
   ADD ("text/limit", test_text_limit);
+  ADD ("limit-filled", test_limit_filled);
   ADD ("text/itself", test_text_itself);
   ADD ("realloc/large", test_realloc_large);
   return g_test_run ();

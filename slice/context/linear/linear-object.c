@@ -73,9 +73,25 @@ object_bytes (size_t size)
   return linear_round (size + (size == 0));
 }
 
+/* Makes a smaller buffer than the next one, for which a limit or the memory has
+ * no space: half of it, and so on, as long as two such objects fit. */
+static COLD LinearBuffer *
+smaller_buffer_new (LinearPrefix *prefix, void *linear, size_t rounded,
+                    size_t *bytes)
+{
+  LinearBuffer *buffer = NULL;
+
+  while (buffer == NULL && *bytes / 2 >= alone_bytes (2 * rounded))
+    {
+      *bytes = sli_context_linear_memory_bytes (*bytes / 2);
+      buffer = buffer_new (prefix, linear, *bytes, 0);
+    }
+  return buffer;
+}
+
 /* Allocates an object of `rounded' bytes for which the current buffer has no
  * space: in the next buffer; or in a buffer of its own, if it is large or there
- * is no memory for the next one. */
+ * is no memory for any other. */
 CONTEXT_TEXT static NOINLINE void *
 object_in_new_buffer (LinearPrefix *prefix, void *linear, size_t rounded)
 {
@@ -84,6 +100,8 @@ object_in_new_buffer (LinearPrefix *prefix, void *linear, size_t rounded)
   LinearBuffer *buffer
       = is_alone ? NULL : buffer_new (prefix, linear, bytes, 0);
 
+  if (UNLIKELY (buffer == NULL) && !is_alone)
+    buffer = smaller_buffer_new (prefix, linear, rounded, &bytes);
   if (buffer == NULL)
     {
       buffer = buffer_new (prefix, linear, alone_bytes (rounded),
