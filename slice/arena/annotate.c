@@ -94,11 +94,11 @@ sli_annotate_show_defined (const void *start, size_t bytes)
 }
 
 void *
-sli_annotate_apart (size_t bytes)
+sli_annotate_apart (const void *embedded, size_t bytes)
 {
   void *block = NULL;
 
-  if (RUNNING_ON_VALGRIND)
+  if (RUNNING_ON_VALGRIND && !slice_is_ours (embedded))
     TRACE_INTERNAL (block = sli_os_malloc (bytes, false));
   return block;
 }

@@ -33,10 +33,11 @@ void sli_annotate_show (const void *start, size_t bytes);
 /* Marks bytes as accessible, with their contents. */
 void sli_annotate_show_defined (const void *start, size_t bytes);
 
-/* Memory for an embedded block, or NULL: it may lie in the record of its arena.
- * memcheck searches no block of malloc for pointers that has objects of an
- * arena, so it would lose what the record and a context's links point to. */
-void *sli_annotate_apart (size_t bytes);
+/* Memory for an embedded block, or NULL: it may lie where it is, in the record
+ * of its arena.  memcheck searches no block of malloc for pointers that has
+ * objects of an arena, so it would lose what the record and a context's links
+ * point to. */
+void *sli_annotate_apart (const void *embedded, size_t bytes);
 void sli_annotate_apart_gone (void *block);
 
 /* A block is in use from now on; its start identifies it to valgrind. */

@@ -161,7 +161,7 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
   if (embedded_bytes == 0)
     return;
   if (chain->is_annotated)
-    chain->embedded = sli_annotate_apart (embedded_bytes);
+    chain->embedded = sli_annotate_apart (embedded, embedded_bytes);
   chain->is_apart = chain->embedded != NULL;
   if (!chain->is_apart)
     chain->embedded = embedded;
