@@ -100,7 +100,7 @@ do
 done
 
 # --- whose are they: the program's functions, not the library's ---
-sites=$("$trace" hot "$t" | awk 'NR > 1 { print $NF }' | sort -u | tr '\n' ' ')
+sites=$("$trace" hot "$t" | awk 'NR > 1 { print $8 }' | sort -u | tr '\n' ' ')
 wanted="use_contexts use_linear use_pool use_slices use_stack use_tlsf "
 if "$trace" hot "$t" | grep -q use_slices; then
   equal sites "$(for site in $sites; do

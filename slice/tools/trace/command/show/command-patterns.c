@@ -6,6 +6,7 @@
 #include "tools/trace/command/commands.h"
 #include "tools/trace/profile/write/profile-json.h"
 #include "tools/trace/common/tool.h"
+#include <limits.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,62 @@ sli_command_patterns (int argc, char **argv)
   return good ? TOOL_OK : TOOL_FAILED;
 }
 
+static uint32_t
+ranked_site (const Profile *profile, uint32_t rank)
+{
+  return profile->results[profile->ranked[rank]].site;
+}
+
+/* Returns true if another of the sites up to n_rows has this name. */
+static bool
+name_recurs (const Profile *profile, uint32_t rank, uint32_t n_rows,
+             const char *name)
+{
+  bool recurs = false;
+
+  for (uint32_t i = 0; i < profile->n_results && i < n_rows && !recurs; i++)
+    if (i != rank)
+      {
+        char *other = sli_profile_site_name (profile,
+                                             ranked_site (profile, i));
+
+        recurs = strcmp (name, other) == 0;
+        free (other);
+      }
+  return recurs;
+}
+
+/* A site's name, cut to `width' columns.  If another site has it, too, where
+ * the first one's call is follows.  Freed by the caller. */
+static char *
+site_label (const Profile *profile, uint32_t rank, uint32_t n_rows, int width)
+{
+  uint32_t site = ranked_site (profile, rank);
+  char *name = sli_profile_site_name (profile, site);
+  uint64_t pcs[SITE_DEPTH_MAX];
+  uint32_t n = sli_sites_frames (profile->sites, site, pcs);
+  const Symbol *symbol
+      = n > 0 ? sli_symbols_find (profile->symbols, pcs[0]) : NULL;
+  char *label;
+
+  if (symbol != NULL && symbol->file != NULL
+      && name_recurs (profile, rank, n_rows, name))
+    {
+      const char *slash = strrchr (symbol->file, '/');
+      char *place = sli_tool_text (" %s:%u",
+                                   slash != NULL ? slash + 1 : symbol->file,
+                                   symbol->line);
+      int left = width - (int) strlen (place);
+
+      label = sli_tool_text ("%.*s%s", left > 0 ? left : 0, name, place);
+      free (place);
+    }
+  else
+    label = sli_tool_text ("%.*s", width, name);
+  free (name);
+  return label;
+}
+
 /* Says of a sampled trace what the numbers are. */
 static void
 sample_print (const Profile *profile)
@@ -130,9 +187,9 @@ hot_print_sampled (const Profile *profile, uint32_t n_rows)
       const SiteResult *result = &profile->results[index];
       const SiteStats *stats = result->stats;
       const SampleNotes *notes = &profile->site_samples[index];
-      char *name = sli_profile_site_name (profile, result->site);
+      char *name = site_label (profile, rank, n_rows, 28);
 
-      printf ("%10llu %6.1f %13llu %6.1f %12llu %6.1f %8llu  %.28s\n",
+      printf ("%10llu %6.1f %13llu %6.1f %12llu %6.1f %8llu  %s\n",
               (unsigned long long) stats->allocs,
               percent_of (notes->calls_sd, stats->allocs),
               (unsigned long long) stats->bytes,
@@ -154,9 +211,9 @@ hot_print (const Profile *profile, uint32_t n_rows)
     {
       const SiteResult *result = &profile->results[profile->ranked[rank]];
       const Verdict *verdict = &result->verdict;
-      char *name = sli_profile_site_name (profile, result->site);
+      char *name = site_label (profile, rank, n_rows, 38);
 
-      printf ("%9llu %11llu %11llu  %-11s %-7.3g %-6.3f %.38s\n",
+      printf ("%9llu %11llu %11llu  %-11s %-7.3g %-6.3f %s\n",
               (unsigned long long) result->stats->allocs,
               (unsigned long long) result->stats->bytes,
               (unsigned long long) result->stats->peak_bytes,
@@ -195,10 +252,10 @@ sli_command_hot (int argc, char **argv)
 }
 
 static void
-callers_print (const Profile *profile, uint32_t index, const char *passes)
+callers_print (const Profile *profile, uint32_t rank, const char *passes)
 {
-  const SiteResult *result = &profile->results[index];
-  char *name = sli_profile_site_name (profile, result->site);
+  uint32_t index = profile->ranked[rank];
+  char *name = site_label (profile, rank, profile->n_results, INT_MAX);
   Caller *callers;
   uint64_t allocs = 0;
 
@@ -234,14 +291,13 @@ sli_command_callers (int argc, char **argv)
   sample_print (profile);
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
-      uint32_t index = profile->ranked[rank];
       char *name
-          = sli_profile_site_name (profile, profile->results[index].site);
+          = sli_profile_site_name (profile, ranked_site (profile, rank));
 
       if (options.site == NULL ? rank < options.n_rows
                                : strstr (name, options.site) != NULL)
         {
-          callers_print (profile, index, options.passes);
+          callers_print (profile, rank, options.passes);
           any = true;
         }
       free (name);
