@@ -119,6 +119,7 @@ static struct
   bool frozen;                     /* all values are final */
   uint32_t said;                   /* the messages are written */
   const void *source;              /* the caller's own page source */
+  bool is_malloc;                  /* see sli_option_be_malloc() */
   int64_t values[SLICE_N_OPTIONS]; /* by SliceOption */
 } options;
 
@@ -408,6 +409,19 @@ read_item (char *item, int64_t *values, bool quiet)
     values[row->option] = value;
 }
 
+COMMON_TEXT void
+sli_option_be_malloc (void)
+{
+  STORE (&options.is_malloc, true);
+}
+
+/* Returns true if a source calls malloc or one of its kin. */
+static bool
+source_is_malloc (int64_t source)
+{
+  return source != SLICE_PAGES_MMAP && source != SLICE_PAGES_CUSTOM;
+}
+
 COMMON_TEXT static void
 read_environment (int64_t *values, bool quiet)
 {
@@ -431,6 +445,9 @@ read_environment (int64_t *values, bool quiet)
     }
   if (sli_os_is_secure ())
     values[SLICE_OPTION_HARDENED] = 1;
+  if (LOAD (&options.is_malloc)
+      && source_is_malloc (values[SLICE_OPTION_PAGE_SOURCE]))
+    values[SLICE_OPTION_PAGE_SOURCE] = SLICE_PAGES_MMAP;
 }
 
 COMMON_TEXT int64_t

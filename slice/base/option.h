@@ -28,6 +28,9 @@ void sli_option_freeze (void);
 bool sli_option_is_frozen (void);
 /* Is it built in, on this system?  (A caller's own is not.) */
 bool sli_option_has_source (SlicePageSource which);
+/* From now on slice is the process's malloc: a source that called malloc would
+ * call slice, so mmap takes its place.  Before sli_option_freeze(). */
+void sli_option_be_malloc (void);
 /* For the page source, which has a setter of its own: both are set, or
  * neither.  NULL: none was. */
 SliceSetResult sli_option_set_custom_source (const void *source);

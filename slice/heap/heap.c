@@ -142,6 +142,7 @@ HEAP_TEXT void
 slice_heap_set_next (const SliceHeapNext *next)
 {
   heap.next = next;
+  sli_option_be_malloc ();
   sli_diag_rename (next->alloc_name, next->free_name, NULL);
   heap_begin ();
 }

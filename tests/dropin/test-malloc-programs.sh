@@ -173,6 +173,16 @@ for mode in checked hardened; do
     "$(test $code = 0 || tail -n 3 "$said")"
 done
 
+# --- sources of pages that call malloc: that would be slice itself ---
+
+for source in posix_memalign memalign valloc malloc; do
+  code=0
+  SLICE_OPTIONS=page-source=$source "$top_builddir/tests/dropin/test-malloc" \
+    -p /slice/malloc/limited-space > "$said" 2>&1 || code=$?
+  expect_none "test-malloc at a limit, page-source=$source" \
+    "$(test $code = 0 || tail -n 3 "$said")"
+done
+
 # --- misuse ---
 
 # misuse MODE KIND SIZE MESSAGE: "" expects that nothing is noticed

@@ -47,18 +47,6 @@ static struct
 
 /* --- the first call ------------------------------------------------------ */
 
-/* Chooses mmap: extents need no alignment by malloc, and mapped memory reads
- * as zero. */
-static void
-choose_source (void)
-{
-  int64_t source;
-
-  if (slice_get_option (SLICE_OPTION_PAGE_SOURCE, &source)
-      && source == SLICE_PAGES_POSIX_MEMALIGN)
-    slice_set_option (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_MMAP);
-}
-
 /* Initialises the heap.  False: this call comes from the initialisation, or
  * before the environment, which has the options, is set up.  There is only one
  * thread. */
@@ -75,7 +63,6 @@ dropin_begin (void)
     return before == STATE_READY;
   if (slice_gslice_load_v1 != NULL)
     slice_gslice_load_v1 ();
-  choose_source ();
   slice_heap_set_next (&sli_malloc_next);
   slice_get_option (SLICE_OPTION_ALIGN_16, &align_16);
   dropin.round_mask = align_16 != 0 ? 7 : 15;
