@@ -168,9 +168,9 @@ typedef struct
 } SliceHeapNext;
 
 /** Names the next allocator, and initialises the heap.  The layer that replaces
- * malloc calls it once, before any other call.  Pages then come from mmap, unless
- * a source of the program's own is set: the other sources call malloc.  Without
- * this call the next allocator is the system's malloc.
+ * malloc calls it once, before any other call.  Pages then come from mmap,
+ * unless a source of the program's own is set: the other sources call malloc.
+ * Without this call the next allocator is the system's malloc.
  *
  * @param next  not NULL; must stay
  */

@@ -237,14 +237,16 @@ done
 expect "whatever is missing is made: $file" has_call autoreconf
 
 # --- other machines ---
-mkdir "$temporary/a tree"
-cp -R "$tree/." "$temporary/a tree"
 plain_tree=$tree
-tree="$temporary/a tree"
-run_bootstrap
+for name in "a tree" "a,tree" "a%tree"; do
+  mkdir "$temporary/$name"
+  cp -R "$plain_tree/." "$temporary/$name"
+  tree="$temporary/$name"
+  run_bootstrap
+  expect "the path '$name' is refused" test "$status" = 1
+  expect "at once, and said" has_said "a space, a comma or a % in the path"
+done
 tree=$plain_tree
-expect "a space in the path is refused" test "$status" = 1
-expect "at once, and said" has_said "space in the path"
 run_bootstrap --instal
 expect "an unknown option is refused" test "$status" = 1
 run_bootstrap run check

@@ -147,9 +147,10 @@ advice_stats (void)
       n_used += served > 0;
       n_off += sli_region_sites[i].is_off;
     }
-  sli_advice_log ("%u sites advised, %u found, %llu blocks served, "
+  sli_advice_log ("%u site%s advised, %u found, %llu blocks served, "
                   "%u switched off",
-                  sli_advice.n_sites, n_used, (unsigned long long) n_blocks,
+                  sli_advice.n_sites, sli_advice.n_sites == 1 ? "" : "s",
+                  n_used, (unsigned long long) n_blocks,
                   n_off);
 }
 
