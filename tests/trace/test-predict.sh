@@ -295,6 +295,9 @@ equal "no such arena" "$? $(cat "$work/err")" \
   > "$work/out" 2> "$work/err"
 equal "a command that fails" "$? $(cat "$work/err")" \
   '126 slice-trace: "exit 3" did not succeed (status 3)'
+"$trace" compare -n 3 /no-such-program true > "$work/out" 2> "$work/err"
+equal "a command that is not found" "$? $(tail -n 1 "$work/err")" \
+  '127 slice-trace: "/no-such-program" did not succeed (status 127)'
 "$trace" predict -n 5 --site list_item "$work/tried.trace" /bin/true \
   > "$work/out" 2> "$work/err"
 equal "another program" "$? $(cat "$work/err")" \

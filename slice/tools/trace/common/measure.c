@@ -44,8 +44,10 @@ sli_measure (const char *command, void (*prepare) (const void *data),
     sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (signal %d)",
                    command, WTERMSIG (status));
   if (WEXITSTATUS (status) != 0)
-    sli_tool_exit (TOOL_NOT_RUN, "\"%s\" did not succeed (status %d)",
-                   command, WEXITSTATUS (status));
+    sli_tool_exit (WEXITSTATUS (status) == TOOL_NOT_FOUND ? TOOL_NOT_FOUND
+                                                          : TOOL_NOT_RUN,
+                   "\"%s\" did not succeed (status %d)", command,
+                   WEXITSTATUS (status));
   return (Measured){ seconds_of (&usage.ru_utime)
                          + seconds_of (&usage.ru_stime),
                      (double)usage.ru_maxrss };
