@@ -227,7 +227,8 @@ SLICE_API bool ralloc_linear_strcat (void *linear, char **dest,
  * Objects of up to 512 bytes with an alignment of up to 64 lie in slabs of
  * 16 KiB, each for a range of sizes.  Slabs count in limits
  * (ralloc_set_limit()) as a whole.  So the first object of a range takes 16 KiB
- * of a limit, and is refused if less is left, however small it is.
+ * of a limit, and is refused if less is left, however small it is.  Each range
+ * keeps one slab without objects until the next sweep.
  *
  * Other objects are nodes; so are all with always-malloc, under valgrind and
  * the sanitizers, and under a recorder.  An alignment above 16 makes a node

@@ -102,7 +102,7 @@ large_new (size_t bytes, size_t payload_bytes, size_t align)
   if (block == NULL)
     return NULL;
   payload = aligned_init (block, bytes, payload_bytes, align);
-  if (!sli_map_note (payload, NOTE_NODE))
+  if (!sli_large_note (payload))
     {
       sli_large_free (block);
       return NULL;

@@ -12,11 +12,13 @@
 #include "config.h"
 #include "alloc/untraced-slice.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "node-memory.h"
 #include "node.h"
 #include "base/trace.h"
+#include "page/map/map.h"
 #include "port/os/os.h"
 
 CONTEXT_TEXT void *
@@ -41,6 +43,16 @@ sli_large_realloc (void *block, size_t old_bytes, size_t bytes)
   if (UNLIKELY (moved == NULL) && slice_trim (0) > 0)
     TRACE_INTERNAL (moved = sli_os_realloc (block, old_bytes, bytes));
   return moved;
+}
+
+CONTEXT_TEXT bool
+sli_large_note (const void *payload)
+{
+  if (LIKELY (sli_map_note (payload, NOTE_NODE))
+      || (slice_trim (0) > 0 && sli_map_note (payload, NOTE_NODE)))
+    return true;
+  errno = ENOMEM;
+  return false;
 }
 
 CONTEXT_TEXT void

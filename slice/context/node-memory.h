@@ -90,6 +90,8 @@ void *sli_context_resize (void *ptr, size_t size, size_t wanted,
 void *sli_large_alloc (size_t bytes, bool zero);
 void *sli_large_realloc (void *block, size_t old_bytes, size_t bytes);
 void sli_large_free (void *block);
+/* Notes where a node in such a block begins; false with errno ENOMEM. */
+bool sli_large_note (const void *payload);
 
 /* --- nodes with a larger alignment (aligned.c) --------------------------- */
 

@@ -6,7 +6,10 @@
 #include "tests/testlib.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- what the calls mean --- */
@@ -688,6 +691,49 @@ test_large_counted (void)
   g_assert_cmpint (live_large (), ==, before);
 }
 
+/* In a child whose address space is limited to `more' bytes more: true if a
+ * large node was allocated, or errno says why not. */
+static bool
+says_no_memory (size_t more)
+{
+  FILE *file = fopen ("/proc/self/statm", "r");
+  unsigned long pages = 0;
+  struct rlimit limit;
+  void *root;
+
+  g_assert_nonnull (file);
+  g_assert_cmpint (fscanf (file, "%lu", &pages), ==, 1);
+  fclose (file);
+  limit.rlim_max = pages * (size_t) sysconf (_SC_PAGESIZE) + more;
+  limit.rlim_cur = limit.rlim_max;
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+  root = ralloc_context (NULL);
+  errno = 0;
+  return root == NULL || ralloc_size (root, 4000) != NULL || errno == ENOMEM;
+}
+
+/* The block, the note of where the node lies, and the tables of these notes
+ * need memory; whichever has none. */
+static void
+test_large_without_memory (void)
+{
+  if (test_is_slow () || sizeof (void *) == 4)
+    {
+      g_test_skip ("no limits of addresses");
+      return;
+    }
+  for (size_t more = 0; more < 1200 << 10; more += 4096)
+    {
+      int status = 0;
+      pid_t child = fork ();
+
+      if (child == 0)
+        _exit (says_no_memory (more) ? 0 : 1);
+      g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+      g_assert_cmpint (status, ==, 0);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -702,6 +748,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/ralloc/empty-hardened", test_empty_hardened);
   test_add_fresh ("/slice/ralloc/large-tree-debug-blocks",
                   large_tree_debug_blocks);
+  test_add_fresh ("/slice/ralloc/large-without-memory",
+                  test_large_without_memory);
   g_test_add_func ("/slice/ralloc/null-matrix", test_null_matrix);
   g_test_add_func ("/slice/ralloc/copies-of-null", test_copies_of_null);
   g_test_add_func ("/slice/ralloc/alignment", test_alignments);

@@ -1279,7 +1279,8 @@ use_repeating_source (void)
 static void
 test_source_repeats (void)
 {
-  static const size_t offsets[] = { MIB (2), 0 };
+  /* The last one is not aligned, either. */
+  static const size_t offsets[] = { MIB (2), 0, MIB (2) + 4096 };
 
   for (size_t i = 0; i < G_N_ELEMENTS (offsets); i++)
     {

@@ -129,7 +129,7 @@ linear_init (char *block, size_t bytes, size_t min_buffer_bytes)
   prefix->kind = KIND_LINEAR;
   node->parent = NODE_HAS_PREFIX;
   node->child = NULL;
-  if (bytes > slab_block_max () && !sli_map_note (payload, NOTE_NODE))
+  if (bytes > slab_block_max () && !sli_large_note (payload))
     {
       sli_large_free (block);
       return NULL;

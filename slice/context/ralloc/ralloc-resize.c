@@ -9,6 +9,7 @@
 #include "config.h"
 #include "alloc/untraced-slice.h"
 
+#include <errno.h>
 #include <slice/ralloc.h>
 
 #include "extension.h"
@@ -109,7 +110,10 @@ large_resize (void *ptr, size_t size)
   void *payload = NULL, *now;
 
   if (!sli_map_note_reserve ())
-    return NULL;
+    {
+      errno = ENOMEM;
+      return NULL;
+    }
   if (UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0))
     sli_untraced_forget_large (ptr);
   sli_map_forget (ptr);

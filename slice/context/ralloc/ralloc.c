@@ -246,7 +246,7 @@ large_new (size_t size, bool zero)
   if (prefix == NULL)
     return NULL;
   node = (Node *) (prefix + 1);
-  if (!sli_map_note (node + 1, NOTE_NODE))
+  if (!sli_large_note (node + 1))
     {
       sli_large_free (prefix);
       return NULL;

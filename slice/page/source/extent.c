@@ -117,25 +117,26 @@ extent_is_apart (const char *start, size_t bytes)
 }
 
 /* Refuses memory of a program's own source; true: it can be used.  Memory that
- * is in use is not returned to the source. */
+ * is in use is not returned to the source, whatever else is wrong with it. */
 static bool
 extent_accept (const SliceSource *source, void *start, size_t bytes)
 {
   bool is_apart;
 
-  if (UNLIKELY (!extent_is_usable (start, bytes)))
-    {
-      sli_diag_bad_source (BAD_SOURCE_UNUSABLE, source, source->name, start);
-      if (source->unmap != NULL)
-        TRACE_INTERNAL (source->unmap (source, start, bytes));
-      return false;
-    }
   sli_lock (&sli_page.lock);
   is_apart = extent_is_apart (start, bytes);
   sli_unlock (&sli_page.lock);
   if (UNLIKELY (!is_apart))
-    sli_diag_bad_source (BAD_SOURCE_IN_USE, source, source->name, start);
-  return is_apart;
+    {
+      sli_diag_bad_source (BAD_SOURCE_IN_USE, source, source->name, start);
+      return false;
+    }
+  if (LIKELY (extent_is_usable (start, bytes)))
+    return true;
+  sli_diag_bad_source (BAD_SOURCE_UNUSABLE, source, source->name, start);
+  if (source->unmap != NULL)
+    TRACE_INTERNAL (source->unmap (source, start, bytes));
+  return false;
 }
 
 /* Maps *bytes.  While the source has no memory, tries half as much, down to

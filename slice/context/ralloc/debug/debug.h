@@ -34,7 +34,7 @@ void sli_roots_print (FILE *f, bool full);
 uintptr_t sli_context_enter (const void *payload, const char *operation);
 void sli_context_leave (const void *payload, uintptr_t word);
 
-static inline uintptr_t
+CONTEXT_TEXT static inline uintptr_t
 context_enter (const void *payload, const char *operation)
 {
   return UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0) && payload != NULL
@@ -42,7 +42,7 @@ context_enter (const void *payload, const char *operation)
              : 0;
 }
 
-static inline void
+CONTEXT_TEXT static inline void
 context_leave (const void *payload, uintptr_t word)
 {
   if (UNLIKELY (word != 0))
