@@ -40,7 +40,7 @@ follow ()
 # total: what libslice-advice says at the end
 total ()
 {
-  sed -n 's/^libslice-advice: \([0-9]* sites\)/\1/p' "$work/said"
+  sed -n 's/^libslice-advice: \([0-9]* sites\{0,1\}\)/\1/p' "$work/said"
 }
 
 # same NAME ARGUMENT...: the output with advice is that without
