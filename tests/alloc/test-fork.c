@@ -27,7 +27,8 @@ enum
   N_CHURNERS = 3,
   CHILD_SECONDS = 20,
   NESTED_FORKS = 5,
-  SMALL_CLASS = 3 /* any */
+  SMALL_CLASS = 3, /* any */
+  FRESH_SIZE_MIN = 1200
 };
 
 /* --- other libraries' handlers, registered before and after ours --- */
@@ -35,6 +36,7 @@ enum
 static void *handlers_block;
 static bool handlers_work; /* not where the program's first call matters */
 static int n_handled_first, n_handled_last;
+static size_t fresh_size = 2048;
 
 static void
 use_in_handler (void)
@@ -53,6 +55,10 @@ use_in_handler (void)
     slice_free1 (72, blocks[i]);
   slice_free1 (72, handlers_block);
   handlers_block = slice_alloc (72);
+  /* Classes are made when they are first used: one that nobody has used, for
+   * each of the calls that the tests make. */
+  fresh_size -= fresh_size > FRESH_SIZE_MIN ? 16 : 0;
+  slice_free1 (fresh_size, slice_alloc (fresh_size));
 }
 
 static void

@@ -11,6 +11,7 @@
 #include "lock.h"
 #include "port/compiler.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static struct
@@ -174,6 +175,10 @@ sli_lock_for_fork (Lock *lock)
 COMMON_TEXT void
 sli_unlock_after_fork (Lock *lock)
 {
+#ifdef SLICE_DEBUG
+  if (pthread_mutex_trylock (&lock->mutex) != EBUSY)
+    abort (); /* sli_lock_for_fork() has not locked it */
+#endif
   pthread_mutex_unlock (&lock->mutex);
 }
 
