@@ -60,12 +60,6 @@ sli_depot_lock (unsigned class_index, unsigned shard)
   return stack != NULL ? &stack->lock : NULL;
 }
 
-COMMON_TEXT Lock *
-sli_depot_make_lock (void)
-{
-  return sli_stack_make_lock ();
-}
-
 COMMON_TEXT bool
 sli_depot_has (unsigned class_index)
 {

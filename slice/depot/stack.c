@@ -27,7 +27,7 @@ uint64_t sli_depot_misses[N_CLASSES];
 static Lock make_lock = LOCK_INIT (LOCK_RANK_DEPOT);
 
 COMMON_TEXT Lock *
-sli_stack_make_lock (void)
+sli_depot_make_lock (void)
 {
   return &make_lock;
 }

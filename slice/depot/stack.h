@@ -49,7 +49,7 @@ SLICE_STATIC_ASSERT (sizeof (DepotStack) <= 2 * CACHE_LINE_BYTES,
 typedef struct
 {
   uint16_t made;    /* a bit for each stack that is made; written under
-                       sli_stack_make_lock() */
+                       sli_depot_make_lock() */
   uint32_t n_large; /* stacks with more than their share of the limit */
   uint32_t n_uses_seen; /* pops and pushes until sli_depot_pop_unused() last
                            looked; the low bits, no lock */
@@ -62,7 +62,6 @@ extern DepotClass sli_depot_classes[N_CLASSES];
 extern uint64_t sli_depot_misses[N_CLASSES];
 
 void sli_stack_init_all (void);
-Lock *sli_stack_make_lock (void);
 
 /* A stack; NULL if it does not exist, since nothing was pushed to it yet. */
 static inline DepotStack *

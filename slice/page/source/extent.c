@@ -31,7 +31,8 @@
 
 enum
 {
-  /* An extent takes at most this part of what the process may have. */
+  /* What the process may have is enough for so many extents, unless they would
+   * be smaller than a region. */
   EXTENTS_IN_LIMIT = 16
 };
 

@@ -35,7 +35,7 @@ typedef struct
   uint32_t sites[N_LEVELS_MAX];
 } Freed;
 
-/* A scope marker of the program that has begun and not ended. */
+/* A scope marker of the program whose scope is open. */
 typedef struct
 {
   uint32_t name;          /* string id */
