@@ -20,24 +20,10 @@
 
 #include <slice/slice.hpp>
 
-#include <obstack.h>
+#include "arena-libraries.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef SLICE_HAS_PMR
-# include <memory_resource>
-#endif
-#ifdef HAVE_APR
-# include <apr_general.h>
-# include <apr_pools.h>
-#endif
-#if __has_include(<boost/pool/pool.hpp>)
-# define HAVE_BOOST_POOL 1
-# include <boost/pool/pool.hpp>
-#endif
-#ifdef HAVE_LLVM
-# include <llvm/Support/Allocator.h>
-# include <llvm/Support/RecyclingAllocator.h>
-#endif
 
 namespace
 {
@@ -161,8 +147,6 @@ template <std::size_t Size>
 void
 fills_obstack ()
 {
-#define obstack_chunk_alloc std::malloc
-#define obstack_chunk_free std::free
   obstack stack;
   obstack_init (&stack);
   void *bottom = obstack_alloc (&stack, 1);

@@ -59,7 +59,8 @@ slow_programs += %D%/arena-constant %D%/tlsf-fragmentation %D%/linear-replay
 if HAVE_CXX
 slow_programs += %D%/arena-bench %D%/arena-counts %D%/arena-resident
 endif
-%C%_arena_bench_SOURCES = %D%/arena-bench.cc %D%/arena-table.h
+%C%_arena_bench_SOURCES = %D%/arena-bench.cc %D%/arena-table.h \
+	%D%/arena-libraries.h
 %C%_arena_bench_CPPFLAGS = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS)
 %C%_arena_bench_CXXFLAGS = -std=c++17
 %C%_arena_bench_LDFLAGS = -no-install
@@ -69,12 +70,14 @@ peers_cppflags = $(AM_CPPFLAGS) $(APR_CFLAGS) $(LLVM_CPPFLAGS) \
 	$(TALLOC_CFLAGS) $(FOONATHAN_CPPFLAGS)
 peers_libs = $(APR_LIBS) $(LLVM_LIBS) $(TALLOC_LIBS) $(FOONATHAN_LIBS)
 
-%C%_arena_counts_SOURCES = %D%/arena-counts.cc %D%/arena-peers.h
+%C%_arena_counts_SOURCES = %D%/arena-counts.cc %D%/arena-peers.h \
+	%D%/arena-libraries.h
 %C%_arena_counts_CPPFLAGS = $(peers_cppflags)
 %C%_arena_counts_CXXFLAGS = -std=c++17 -O2
 %C%_arena_counts_LDFLAGS = -no-install
 %C%_arena_counts_LDADD = slice/libslice.la $(peers_libs)
-%C%_arena_resident_SOURCES = %D%/arena-resident.cc %D%/arena-peers.h
+%C%_arena_resident_SOURCES = %D%/arena-resident.cc %D%/arena-peers.h \
+	%D%/arena-libraries.h
 %C%_arena_resident_CPPFLAGS = $(peers_cppflags)
 %C%_arena_resident_CXXFLAGS = -std=c++17 -O2
 %C%_arena_resident_LDFLAGS = -no-install
