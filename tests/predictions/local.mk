@@ -117,16 +117,19 @@ EXTRA_DIST += \
 	%D%/predicted/hunspell.txt \
 	%D%/predicted/index.txt \
 	%D%/predicted/jansson.txt \
+	%D%/predicted/jobs.txt \
 	%D%/predicted/jq.txt \
 	%D%/predicted/json-c.txt \
 	%D%/predicted/jsoncpp.txt \
 	%D%/predicted/libconfig.txt \
+	%D%/predicted/limbs.txt \
 	%D%/predicted/lisp.txt \
 	%D%/predicted/lru.txt \
 	%D%/predicted/mails.txt \
 	%D%/predicted/mandoc.txt \
 	%D%/predicted/markup.txt \
 	%D%/predicted/maze.txt \
+	%D%/predicted/memtable.txt \
 	%D%/predicted/mxml.txt \
 	%D%/predicted/nfa.txt \
 	%D%/predicted/onig.txt \
@@ -138,11 +141,13 @@ EXTRA_DIST += \
 	%D%/predicted/pieces.txt \
 	%D%/predicted/plist.txt \
 	%D%/predicted/polynomials.txt \
+	%D%/predicted/postings.txt \
 	%D%/predicted/projects.txt \
 	%D%/predicted/quadtree.txt \
 	%D%/predicted/queries.txt \
 	%D%/predicted/replies.txt \
 	%D%/predicted/requests.txt \
+	%D%/predicted/rows.txt \
 	%D%/predicted/scenes.txt \
 	%D%/predicted/sessions.txt \
 	%D%/predicted/sheets.txt \
@@ -155,6 +160,7 @@ EXTRA_DIST += \
 	%D%/predicted/trie.txt \
 	%D%/predicted/units.txt \
 	%D%/predicted/values.txt \
+	%D%/predicted/views.txt \
 	%D%/predicted/wires.txt \
 	%D%/predicted/xml2.txt \
 	%D%/predicted/yajl.txt \
@@ -180,6 +186,7 @@ EXTRA_DIST += \
 	%D%/programs/index.c \
 	%D%/programs/jansson.c \
 	%D%/programs/jansson.sh \
+	%D%/programs/jobs.c \
 	%D%/programs/jq.sh \
 	%D%/programs/json-c.c \
 	%D%/programs/json-c.sh \
@@ -187,12 +194,14 @@ EXTRA_DIST += \
 	%D%/programs/jsoncpp.sh \
 	%D%/programs/libconfig.c \
 	%D%/programs/libconfig.sh \
+	%D%/programs/limbs.c \
 	%D%/programs/lisp.c \
 	%D%/programs/lru.c \
 	%D%/programs/mails.c \
 	%D%/programs/mandoc.sh \
 	%D%/programs/markup.c \
 	%D%/programs/maze.c \
+	%D%/programs/memtable.c \
 	%D%/programs/mxml.c \
 	%D%/programs/mxml.sh \
 	%D%/programs/nfa.c \
@@ -208,12 +217,14 @@ EXTRA_DIST += \
 	%D%/programs/plist.c \
 	%D%/programs/plist.sh \
 	%D%/programs/polynomials.cc \
+	%D%/programs/postings.c \
 	%D%/programs/projects.c \
 	%D%/programs/quadtree.c \
 	%D%/programs/queries.c \
 	%D%/programs/replies.c \
 	%D%/programs/replies.sh \
 	%D%/programs/requests.c \
+	%D%/programs/rows.cc \
 	%D%/programs/scenes.c \
 	%D%/programs/sessions.c \
 	%D%/programs/sheets.cc \
@@ -229,6 +240,7 @@ EXTRA_DIST += \
 	%D%/programs/trie.c \
 	%D%/programs/units.c \
 	%D%/programs/values.c \
+	%D%/programs/views.c \
 	%D%/programs/wires.c \
 	%D%/programs/xml2.c \
 	%D%/programs/xml2.sh \
