@@ -18,15 +18,18 @@ EXTRA_DIST += \
 	%D%/changes/hunspell.diff \
 	%D%/changes/index.diff \
 	%D%/changes/jansson.diff \
+	%D%/changes/jobs.diff \
 	%D%/changes/json-c.diff \
 	%D%/changes/jsoncpp.diff \
 	%D%/changes/libconfig.diff \
+	%D%/changes/limbs.diff \
 	%D%/changes/lisp.diff \
 	%D%/changes/lru.diff \
 	%D%/changes/mails.diff \
 	%D%/changes/mandoc.diff \
 	%D%/changes/markup.diff \
 	%D%/changes/maze.diff \
+	%D%/changes/memtable.diff \
 	%D%/changes/mxml.diff \
 	%D%/changes/nfa.diff \
 	%D%/changes/onig.diff \
@@ -35,9 +38,11 @@ EXTRA_DIST += \
 	%D%/changes/patterns.diff \
 	%D%/changes/pieces.diff \
 	%D%/changes/polynomials.diff \
+	%D%/changes/postings.diff \
 	%D%/changes/quadtree.diff \
 	%D%/changes/replies.diff \
 	%D%/changes/requests.diff \
+	%D%/changes/rows.diff \
 	%D%/changes/sessions.diff \
 	%D%/changes/sheets.diff \
 	%D%/changes/simplecpp.diff \
@@ -66,15 +71,18 @@ EXTRA_DIST += \
 	%D%/measured/hunspell.txt \
 	%D%/measured/index.txt \
 	%D%/measured/jansson.txt \
+	%D%/measured/jobs.txt \
 	%D%/measured/json-c.txt \
 	%D%/measured/jsoncpp.txt \
 	%D%/measured/libconfig.txt \
+	%D%/measured/limbs.txt \
 	%D%/measured/lisp.txt \
 	%D%/measured/lru.txt \
 	%D%/measured/mails.txt \
 	%D%/measured/mandoc.txt \
 	%D%/measured/markup.txt \
 	%D%/measured/maze.txt \
+	%D%/measured/memtable.txt \
 	%D%/measured/mxml.txt \
 	%D%/measured/nfa.txt \
 	%D%/measured/onig.txt \
@@ -83,9 +91,11 @@ EXTRA_DIST += \
 	%D%/measured/patterns.txt \
 	%D%/measured/pieces.txt \
 	%D%/measured/polynomials.txt \
+	%D%/measured/postings.txt \
 	%D%/measured/quadtree.txt \
 	%D%/measured/replies.txt \
 	%D%/measured/requests.txt \
+	%D%/measured/rows.txt \
 	%D%/measured/sessions.txt \
 	%D%/measured/sheets.txt \
 	%D%/measured/simplecpp.txt \
