@@ -18,6 +18,7 @@ ralloc_tests = \
 	tests/context-faults/test-ralloc-misuse-null \
 	tests/context-faults/test-ralloc-model \
 	tests/context-faults/test-ralloc-names \
+	tests/context-faults/test-ralloc-notes \
 	tests/context/test-ralloc-pointers \
 	tests/context-faults/test-ralloc-random \
 	tests/context/test-ralloc-references \
@@ -46,6 +47,7 @@ tests_context_faults_test_ralloc_misuse_gc_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_misuse_null_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_model_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_names_LDADD = $(slice_test_libs)
+tests_context_faults_test_ralloc_notes_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_pointers_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_random_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_references_LDADD = $(slice_test_libs)

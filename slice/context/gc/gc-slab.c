@@ -82,7 +82,8 @@ slab_map (RallocGc *gc)
   slab = run_alloc ();
   if (slab == NULL && slice_trim (0) > 0)
     slab = run_alloc ();
-  if (slab != NULL && !sli_map_note (slab, NOTE_GC_SLAB))
+  if (slab != NULL && !sli_map_note (slab, NOTE_GC_SLAB)
+      && !(slice_trim (0) > 0 && sli_map_note (slab, NOTE_GC_SLAB)))
     {
       run_free (slab);
       slab = NULL;

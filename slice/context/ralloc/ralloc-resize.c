@@ -100,7 +100,8 @@ node_moved (void *old, void *payload)
 }
 
 /* Resizes a large node by the system's realloc.  The map must never have an
- * address that another thread may get, so the entry is removed first. */
+ * address that another thread may get, so the note is removed first; memory
+ * for the new one is reserved, as there is no way back. */
 static void *
 large_resize (void *ptr, size_t size)
 {
@@ -108,8 +109,10 @@ large_resize (void *ptr, size_t size)
   size_t bytes = sizeof (LargePrefix) + sizeof (Node)
                  + align_up (slack_add (size), NODE_ALIGN);
   void *payload = NULL, *now;
+  MapReserve reserve;
 
-  if (!sli_map_note_reserve ())
+  if (!sli_map_reserve (&reserve)
+      && !(slice_trim (0) > 0 && sli_map_reserve (&reserve)))
     {
       errno = ENOMEM;
       return NULL;
@@ -124,7 +127,7 @@ large_resize (void *ptr, size_t size)
       payload = (Node *) (prefix + 1) + 1;
     }
   now = payload != NULL ? payload : ptr;
-  sli_map_note (now, NOTE_NODE);
+  sli_map_note_reserved (now, NOTE_NODE, &reserve);
   if (UNLIKELY ((sli_context_mode & MODE_DEBUG) != 0))
     sli_untraced_remember_large (now, sli_context_usable_bytes (now));
   if (payload != NULL && payload != ptr)

@@ -8,8 +8,10 @@
 #include "config.h"
 
 #include "map.h"
+#include "base/align.h"
 #include "base/check.h"
 #include "port/os/os.h"
+#include "port/thread/shard.h"
 
 #include <errno.h>
 
@@ -93,75 +95,98 @@ sli_map_clear (const void *region)
 
 /* --- notes --------------------------------------------------------------- */
 
-/* For sli_map_note_reserve(). */
-static struct
-{
-  MapLeaf *leaf;
-  NoteTable *table;
-  uint8_t *bytes;
-} spare;
+/* Memory of each kind of level, in one piece.  NULL in a shard: in use, or
+ * there is none yet. */
+static void *spare[SHARDS];
 
-/* Allocates zeroed memory from the kernel, or uses the spare; NULL: no
- * memory. */
+/* Mapped alone, so that a part that is not used can be unmapped. */
+CONTEXT_TEXT static size_t
+level_span (size_t bytes)
+{
+  return align_up (bytes, sli_os_page_bytes ());
+}
+
+CONTEXT_TEXT static size_t
+spare_span (void)
+{
+  return level_span (sizeof (MapLeaf)) + level_span (sizeof (NoteTable))
+         + level_span (NOTE_BYTES);
+}
+
+/* Returns zeroed memory from the kernel; NULL: none. */
 CONTEXT_TEXT static void *
-level_new (void *spare_place, size_t bytes)
+memory_new (size_t span)
 {
   int error = errno;
-  void *level = sli_os_map (bytes, sli_os_page_bytes ());
+  void *memory = sli_os_map (span, sli_os_page_bytes ());
 
   errno = error; /* as in extent_map() */
-  if (level == NULL && spare_place != NULL)
-    level = __atomic_exchange_n ((void **) spare_place, NULL,
-                                 __ATOMIC_ACQ_REL);
+  return memory;
+}
+
+/* Takes a level from a reserve's place, or from the kernel if `reserved' is
+ * NULL. */
+CONTEXT_TEXT static void *
+level_new (void *reserved, size_t bytes)
+{
+  void *level;
+
+  if (reserved == NULL)
+    return memory_new (level_span (bytes));
+  level = *(void **) reserved;
+  *(void **) reserved = NULL;
   return level;
 }
 
 /* Returns the level that *place points to.  If there is none and `make' is
  * true, adds one, unless another thread is faster. */
 CONTEXT_TEXT static void *
-level_get (void *place, void *spare_place, size_t bytes, bool make)
+level_get (void *place, void *reserved, size_t bytes, bool make)
 {
   void *level = LOAD_ACQUIRE ((void **) place), *made;
 
   if (level != NULL || !make)
     return level;
-  made = level_new (spare_place, bytes);
+  made = level_new (reserved, bytes);
   if (made == NULL
       || __atomic_compare_exchange_n ((void **) place, &level, made, false,
                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return made;
-  sli_os_unmap (made, bytes);
+  sli_os_unmap (made, level_span (bytes));
   return level;
 }
 
 CONTEXT_TEXT static MapLeaf *
-leaf_get (const void *address, bool make)
+leaf_get (const void *address, void *reserved, bool make)
 {
   MapLeaf *leaf = map_leaf (address), *made;
 
   if (leaf != NULL || !make
-      || (made = level_new (&spare.leaf, sizeof *made)) == NULL)
+      || (made = level_new (reserved, sizeof *made)) == NULL)
     return leaf;
   if (!sli_map_add_leaf (address, made))
-    sli_os_unmap (made, sizeof *made);
+    sli_os_unmap (made, level_span (sizeof *made));
   return map_leaf (address);
 }
 
-/* As note_of(), for any address; makes what is missing, if it may. */
+/* As note_of(), for any address; makes what is missing, if it may: of the
+ * reserve if there is one. */
 CONTEXT_TEXT static NOINLINE uint8_t *
-note_of_any (const void *address, bool make)
+note_of_any (const void *address, MapReserve *reserve, bool make)
 {
   uint64_t at = (uint64_t) (uintptr_t) address >> NOTE_SHIFT;
-  MapLeaf *leaf = leaf_get (address, make);
+  bool has = reserve != NULL;
+  MapLeaf *leaf = leaf_get (address, has ? &reserve->leaf : NULL, make);
   NoteTable *table = NULL;
   uint8_t *bytes = NULL;
 
   if (leaf != NULL)
-    table = level_get (&leaf->notes, &spare.table, sizeof *table, make);
+    table = level_get (&leaf->notes, has ? &reserve->table : NULL,
+                       sizeof *table, make);
   if (table != NULL)
     bytes = level_get (&table->bytes[(at >> NOTE_BYTES_SHIFT)
                                      & (NOTE_TABLE_ENTRIES - 1)],
-                       &spare.bytes, NOTE_BYTES, make);
+                       has ? &reserve->bytes : NULL, NOTE_BYTES, make);
   return bytes != NULL ? &bytes[at & (NOTE_BYTES - 1)] : NULL;
 }
 
@@ -172,7 +197,7 @@ note_of (const void *address, bool make)
 {
   uint8_t *byte = map_note_near (address);
 
-  return LIKELY (byte != NULL) ? byte : note_of_any (address, make);
+  return LIKELY (byte != NULL) ? byte : note_of_any (address, NULL, make);
 }
 
 static uint8_t
@@ -185,14 +210,6 @@ note_byte (const void *address, Note note)
 }
 
 CONTEXT_TEXT bool
-sli_map_note_reserve (void)
-{
-  return level_get (&spare.leaf, NULL, sizeof (MapLeaf), true) != NULL
-         && level_get (&spare.table, NULL, sizeof (NoteTable), true) != NULL
-         && level_get (&spare.bytes, NULL, NOTE_BYTES, true) != NULL;
-}
-
-CONTEXT_TEXT bool
 sli_map_note (const void *address, Note note)
 {
   uint8_t *byte = note_of (address, true);
@@ -200,6 +217,53 @@ sli_map_note (const void *address, Note note)
   if (byte != NULL)
     STORE (byte, note_byte (address, note));
   return byte != NULL;
+}
+
+CONTEXT_TEXT bool
+sli_map_reserve (MapReserve *reserve)
+{
+  char *memory = __atomic_exchange_n (&spare[sli_shard ()], NULL,
+                                      __ATOMIC_ACQUIRE);
+
+  if (memory == NULL && (memory = memory_new (spare_span ())) == NULL)
+    return false;
+  reserve->leaf = memory;
+  memory += level_span (sizeof (MapLeaf));
+  reserve->table = memory;
+  memory += level_span (sizeof (NoteTable));
+  reserve->bytes = memory;
+  return true;
+}
+
+/* Unmaps what is left of a reserve that was used. */
+COLD static void
+reserve_end (MapReserve *reserve)
+{
+  if (reserve->leaf != NULL)
+    sli_os_unmap (reserve->leaf, level_span (sizeof (MapLeaf)));
+  if (reserve->table != NULL)
+    sli_os_unmap (reserve->table, level_span (sizeof (NoteTable)));
+  if (reserve->bytes != NULL)
+    sli_os_unmap (reserve->bytes, level_span (NOTE_BYTES));
+}
+
+CONTEXT_TEXT void
+sli_map_note_reserved (const void *address, Note note, MapReserve *reserve)
+{
+  uint8_t *byte = map_note_near (address);
+  void *none = NULL;
+
+  if (UNLIKELY (byte == NULL))
+    byte = note_of_any (address, reserve, true);
+  require (byte != NULL);
+  STORE (byte, note_byte (address, note));
+  if (UNLIKELY (reserve->leaf == NULL || reserve->table == NULL
+                || reserve->bytes == NULL))
+    reserve_end (reserve);
+  else if (!__atomic_compare_exchange_n (&spare[sli_shard ()], &none,
+                                         reserve->leaf, false,
+                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    sli_os_unmap (reserve->leaf, spare_span ());
 }
 
 CONTEXT_TEXT void

@@ -170,8 +170,17 @@ sli_map_is_noted_near (const void *address, Note note)
   return LIKELY (byte != NULL) && LOAD (byte) == (uint8_t) note;
 }
 
-/* Reserves memory for the next note, so that it can't fail.  False: no
- * memory. */
-bool sli_map_note_reserve (void);
+/* Memory for one note, whose place is not known yet.  It is this thread's until
+ * the note is written. */
+typedef struct
+{
+  void *leaf, *table, *bytes; /* NULL: used */
+} MapReserve;
+
+/* False: no memory. */
+bool sli_map_reserve (MapReserve *reserve);
+/* Writes a note, which can't fail, and gives the reserve back. */
+void sli_map_note_reserved (const void *address, Note note,
+                            MapReserve *reserve);
 
 #endif
