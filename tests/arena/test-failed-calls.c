@@ -282,6 +282,27 @@ test_pool (void)
     pool_fill (round % 2 == 0 ? 0 : SLICE_ARENA_CHECKED);
 }
 
+/* An object that grows begins at a multiple of 16, and may not even begin. */
+static void
+test_growing (void)
+{
+  for (size_t used = 8; used <= 32; used += 8)
+    {
+      SliceArenaOptions options = { .limit_bytes = 70000 };
+      SliceLinear *linear = slice_linear_new (&options);
+      SliceArenaStats before, after;
+      slice_linear_alloc (linear, used);
+      slice_linear_get_stats (linear, &before);
+      errno = 0;
+      g_assert_false (slice_linear_grow (linear, 80000, NULL));
+      g_assert_cmpint (errno, ==, ENOMEM);
+      slice_linear_get_stats (linear, &after);
+      assert_same (&before, &after);
+      g_assert_null (slice_linear_growing (linear, NULL));
+      slice_linear_destroy (linear);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -290,5 +311,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/failed-calls/stack", test_stack);
   g_test_add_func ("/slice/failed-calls/tlsf", test_tlsf);
   g_test_add_func ("/slice/failed-calls/pool", test_pool);
+  g_test_add_func ("/slice/failed-calls/growing", test_growing);
   return g_test_run ();
 }

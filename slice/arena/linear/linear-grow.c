@@ -64,6 +64,18 @@ grow_begin (SliceLinear *linear)
   grow_set_end (bump);
 }
 
+/* Ends the growing state; the next object starts where this one did. */
+static void
+grow_end (SliceLinear *linear)
+{
+  Bump *bump = &linear->bump;
+
+  linear->is_growing = false;
+  bump->head.growing = NULL;
+  bump->head.growing_end = NULL;
+  sli_bump_unhide (bump);
+}
+
 static size_t
 grow_size (const SliceLinear *linear)
 {
@@ -147,17 +159,22 @@ slice_linear_grow_slow_v1 (SliceLinear *linear, size_t size,
   Bump *bump;
   bool is_first;
   size_t inside;
+  char *before;
 
   grow_require (linear, "slice_linear_grow");
   bump = &linear->bump;
   is_first = !linear_grows (linear);
+  before = sli_bump_at (bump);
   if (is_first)
     grow_begin (linear);
   inside = grow_offset (linear, source);
   if (size > grow_space (linear) && !grow_move (linear, size))
     {
       if (is_first) /* no object grows, and others may be added */
-        slice_linear_abandon (linear);
+        {
+          bump->at = before; /* without the object's padding */
+          grow_end (linear);
+        }
       return false;
     }
   if (inside != SIZE_MAX)
@@ -211,18 +228,6 @@ slice_linear_growing (const SliceLinear *linear, size_t *size)
   if (size != NULL)
     *size = is_there ? (size_t) (bump->head.growing - start) : 0;
   return is_there ? start : NULL;
-}
-
-/* Ends the growing state; the next object starts where this one did. */
-static void
-grow_end (SliceLinear *linear)
-{
-  Bump *bump = &linear->bump;
-
-  linear->is_growing = false;
-  bump->head.growing = NULL;
-  bump->head.growing_end = NULL;
-  sli_bump_unhide (bump);
 }
 
 void *
