@@ -23,6 +23,7 @@
 # define SLICE_FAILURE_V1 ending
 #endif
 
+SLICE_BEGIN_QUIET_
 namespace slice
 {
 
@@ -335,5 +336,6 @@ private:
 } // inline namespace
 
 } // namespace slice
+SLICE_END_QUIET_
 
 #endif

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+SLICE_BEGIN_QUIET_
 namespace slice
 {
 
@@ -222,5 +223,6 @@ make_unique (std::size_t n)
 } // inline namespace
 
 } // namespace slice
+SLICE_END_QUIET_
 
 #endif

@@ -147,12 +147,12 @@ all ()
     "$(misuses "$1" "$2" "$3")"
 }
 
-# The first of the names of a standard, A|B, that the compiler knows.
+# The first of the names of a standard, A|B, that the compiler knows; none if it
+# can't read its own containers in it (clang 17 with gcc 14's, C++23).
 known_standard ()
 {
-  case $2 in *"|"*) ;; *) echo "$2"; return ;; esac
   for name in $(echo "$2" | tr '|' ' '); do
-    if echo 'int slice_unit;' \
+    if printf '#include <map>\nvoid f (std::map<int, int> &m) { m[1] = 2; }\n' \
       | $1 -x c++ -std="$name" -fsyntax-only - >/dev/null 2>&1; then
       echo "$name"
       return
@@ -175,12 +175,12 @@ quiet_program ()
 #include <vector>
 namespace quiet
 {
-struct Node { Node *next; int x; };
+struct Node { Node *next; long x; };
 struct alignas (64) Wide
 {
-  Wide () : y () {}
+  Wide () : y (), rest () {}
   SLICE_CLASS_OPERATORS
-  int y;
+  int y, rest[15];
 };
 struct Least
 {
@@ -246,9 +246,7 @@ END
 
 gcc_warnings="-Wold-style-cast -Wzero-as-null-pointer-constant -Weffc++ \
 -Wconversion -Wsign-conversion -Wshadow -Wuseless-cast -Wredundant-decls"
-clang_warnings="-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic \
--Wno-padded -Wno-unknown-warning-option -Wno-unsafe-buffer-usage \
--Wno-switch-default -Wno-nrvo"
+clang_warnings="-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic"
 
 # quiet COMPILER STANDARDS FLAGS: what it says of the program in any of them
 quiet ()
