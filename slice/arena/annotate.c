@@ -53,9 +53,9 @@ memcheck_is_active (void)
 bool
 sli_annotate_active (void)
 {
+  static int known; /* 0: unknown, 1: no, 2: yes */
   int state;
 
-  static int known; /* 0: unknown, 1: no, 2: yes */
   state = LOAD (&known);
   if (UNLIKELY (state == 0))
     {

@@ -136,6 +136,7 @@ a_mode_is_on (void)
 
   static const SliceOption modes[]
       = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
+
   value = 0;
   for (size_t i = 0; i < sizeof modes / sizeof *modes && value == 0; i++)
     slice_get_option (modes[i], &value);
@@ -165,6 +166,7 @@ sli_arena_all_checked (void)
   int state;
 
   static int known; /* 0: unknown, 1: no, 2: yes */
+
   state = LOAD (&known);
   if (UNLIKELY (state == 0))
     state = read_all_checked (&known);

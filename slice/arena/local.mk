@@ -16,6 +16,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/question.c \
 	%D%/block/block-growth.c \
 	%D%/block/block-map.c \
+	%D%/block/block-reset.c \
 	%D%/block/block-source.c \
 	%D%/block/block-source.h \
 	%D%/bump/bump.c \
@@ -44,6 +45,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/source/source-map.h \
 	%D%/source/source-owned.c \
 	%D%/source/source-owned.h \
+	%D%/source/span-bits.h \
 	%D%/source/span-direct.c \
 	%D%/source/span-shared.c \
 	%D%/source/span.c \

@@ -41,6 +41,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/arena-options.c \
 	slice/arena/block/block-growth.c \
 	slice/arena/block/block-map.c \
+	slice/arena/block/block-reset.c \
 	slice/arena/block/block-source.c \
 	slice/arena/bump/bump.c \
 	slice/arena/linear/linear.c \

@@ -38,6 +38,7 @@ size_t
 sli_chain_round (const BlockChain *chain, size_t bytes)
 {
   bool is_slice = sli_chain_uses_slice (chain, bytes);
+
   return align_up (bytes, is_slice ? BLOCK_UNIT_BYTES : SPAN_PAGE_BYTES);
 }
 
@@ -45,6 +46,7 @@ size_t
 sli_chain_least_bytes (const SliceArenaOptions *options, size_t bytes)
 {
   BlockChain chain = { .source = options->source };
+
   return sli_chain_round (&chain, bytes) + TABLE_CAPACITY_MIN * sizeof (Block);
 }
 
@@ -75,10 +77,13 @@ sli_chain_init_growth (BlockChain *chain, bool has_embedded)
 size_t
 sli_chain_next_bytes (const BlockChain *chain)
 {
+  size_t bytes;
+  size_t part;
+
   if (chain->held_bytes == 0)
     return chain->first_bytes;
-  size_t bytes = chain->next_bytes_min;
-  size_t part = chain->held_bytes / chain->growth_part;
+  bytes = chain->next_bytes_min;
+  part = chain->held_bytes / chain->growth_part;
   if (chain->growth_part == PART_SMALL && part > FINE_BYTES)
     {
       part = chain->held_bytes / PART_FINE;

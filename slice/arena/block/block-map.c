@@ -48,9 +48,11 @@ chain_overlaps (const BlockChain *chain, const char *start, size_t bytes)
   uint32_t first = chain->n_blocks > LOOKED_AT_MAX
                        ? chain->n_blocks - LOOKED_AT_MAX
                        : 0;
+
   for (uint32_t i = first; i < chain->n_blocks; i++)
     {
       const Block *block = &chain->table[i];
+
       if ((uintptr_t) block->start - from < bytes
           || from - (uintptr_t) block->start < sli_block_bytes (block))
         return true;
@@ -63,6 +65,7 @@ static char *
 own_map (const BlockChain *chain, size_t bytes)
 {
   char *start;
+
   TRACE_INTERNAL (
       start = sli_source_map (chain->source, bytes, SPAN_PAGE_BYTES));
   if (start == NULL || LIKELY (!chain_overlaps (chain, start, bytes)))
@@ -77,12 +80,15 @@ static char *
 pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
 {
   char *start;
+  const SliceSource *source;
+  bool is_ready;
+
   if (chain->source != NULL)
     return own_map (chain, bytes);
-  const SliceSource *source = sli_shared_source ();
-  bool is_ready = is_regular && bytes >= READY_BYTES_MIN
-                  && bytes <= SPAN_READY_BYTES_MAX
-                  && chain->held_bytes >= bytes * READY_PART;
+  source = sli_shared_source ();
+  is_ready = is_regular && bytes >= READY_BYTES_MIN
+             && bytes <= SPAN_READY_BYTES_MAX
+             && chain->held_bytes >= bytes * READY_PART;
   TRACE_INTERNAL (start = is_ready
                               ? sli_shared_map_ready (bytes)
                               : source->map (source, bytes, SPAN_PAGE_BYTES));
@@ -92,11 +98,13 @@ pages_map (const BlockChain *chain, size_t bytes, bool is_regular)
 char *
 sli_block_map (BlockChain *chain, size_t bytes, bool is_regular)
 {
+  char *start;
+
   if (!sli_chain_may_hold (chain, bytes))
     return NULL;
-  char *start = sli_chain_uses_slice (chain, bytes)
-                    ? slice_try_alloc (bytes)
-                    : pages_map (chain, bytes, is_regular);
+  start = sli_chain_uses_slice (chain, bytes)
+              ? slice_try_alloc (bytes)
+              : pages_map (chain, bytes, is_regular);
   if (start == NULL)
     return NULL;
   chain->held_bytes += bytes;
@@ -113,6 +121,7 @@ bool
 sli_block_extend (BlockChain *chain, Block *block, size_t bytes)
 {
   const char *end = block->start + sli_block_bytes (block);
+
   if (bytes >= READY_BYTES_MIN || !sli_chain_may_hold (chain, bytes)
       || !sli_shared_extend (end, bytes))
     return false;
@@ -126,6 +135,7 @@ NOINLINE static void
 pages_unmap (const BlockChain *chain, char *start, size_t bytes)
 {
   const SliceSource *source = chain_source (chain);
+
   if (source->unmap != NULL)
     TRACE_INTERNAL (source->unmap (source, start, bytes));
 }
@@ -145,6 +155,7 @@ void
 sli_block_unmap (BlockChain *chain, Block block)
 {
   size_t bytes = sli_block_bytes (&block);
+
   if (UNLIKELY (chain->is_annotated))
     block_unwatch (chain, block.start, bytes);
   assert_here (chain->held_bytes >= bytes);

@@ -17,39 +17,18 @@
 #include "base/align.h"
 #include "base/check.h"
 #include "port/compiler.h"
-#include "arena/bump/traced.h"
-
-enum
-{
-  /* Spare blocks that are returned together, in one call: a span. */
-  JOINED_BYTES_MAX = MIB (1)
-};
-
-/* test-linear-steps counts how many blocks of the table are read. */
-#ifdef CHAIN_COUNT_LOOKS
-unsigned sli_chain_n_probes;
-# define CHAIN_PROBES() (sli_chain_n_probes++)
-#else
-# define CHAIN_PROBES() ((void) 0)
-#endif
-
-/* The invariants between any two calls. */
-static inline void
-assert_chain (const BlockChain *chain)
-{
-  assert_here (chain->n_used <= chain->n_blocks);
-  assert_here (chain->n_blocks <= chain->capacity);
-  assert_here (chain->held_bytes >= chain->embedded_bytes);
-}
+#include "arena/annotate.h"
 
 /* --- the table ----------------------------------------------------------- */
 
 void *
 sli_chain_table_alloc (BlockChain *chain, size_t old_bytes, size_t new_bytes)
 {
+  void *table;
+
   if (!sli_chain_may_hold (chain, new_bytes - old_bytes))
     return NULL;
-  void *table = slice_try_alloc (new_bytes);
+  table = slice_try_alloc (new_bytes);
   if (table != NULL)
     chain->beside_bytes += new_bytes - old_bytes;
   return table;
@@ -66,12 +45,14 @@ sli_chain_table_free (BlockChain *chain, size_t bytes, void *table)
 static bool
 table_reserve (BlockChain *chain)
 {
+  uint32_t n;
+  Block *table;
+
   if (chain->n_blocks < chain->capacity)
     return true;
-  uint32_t n = chain->capacity == 0 ? TABLE_CAPACITY_MIN : chain->capacity * 2;
-  Block *table
-      = sli_chain_table_alloc (chain, chain->capacity * sizeof (Block),
-                               (size_t) n * sizeof (Block));
+  n = chain->capacity == 0 ? TABLE_CAPACITY_MIN : chain->capacity * 2;
+  table = sli_chain_table_alloc (chain, chain->capacity * sizeof (Block),
+                                 (size_t) n * sizeof (Block));
   if (table == NULL)
     return false;
   if (chain->table != NULL)
@@ -85,12 +66,16 @@ table_reserve (BlockChain *chain)
 COLD void
 sli_chain_shrink_table (BlockChain *chain, uint32_t capacity)
 {
+  size_t bytes;
+  size_t old_bytes;
+  Block *table;
+
   if (capacity == chain->capacity)
     return;
   assert_here (chain->n_blocks <= capacity);
-  size_t bytes = capacity * sizeof (Block);
-  size_t old_bytes = chain->capacity * sizeof (Block);
-  Block *table = capacity > 0 ? slice_try_alloc (bytes) : NULL;
+  bytes = capacity * sizeof (Block);
+  old_bytes = chain->capacity * sizeof (Block);
+  table = capacity > 0 ? slice_try_alloc (bytes) : NULL;
   if (capacity > 0 && table == NULL)
     return;
   if (capacity > 0)
@@ -119,6 +104,7 @@ static void
 table_insert (BlockChain *chain, Block block)
 {
   Block *slot = chain->table + chain->n_used;
+
   assert_here (chain->n_blocks < chain->capacity);
   if (chain->n_blocks != chain->n_used)
     memmove (slot + 1, slot,
@@ -126,7 +112,7 @@ table_insert (BlockChain *chain, Block block)
   *slot = block;
   chain->n_used++;
   chain->n_blocks++;
-  assert_chain (chain);
+  sli_chain_assert (chain);
 }
 
 static Block
@@ -134,6 +120,7 @@ table_remove (BlockChain *chain, uint32_t index)
 {
   Block *slot = chain->table + index;
   Block block = *slot;
+
   assert_here (index < chain->n_blocks);
   chain->n_blocks--;
   if (index != chain->n_blocks)
@@ -180,8 +167,7 @@ sli_chain_block (const BlockChain *chain, int32_t index)
 {
   if (index >= 0)
     return chain->table[index];
-  Block block = { chain->embedded, chain->embedded_bytes };
-  return block;
+  return (Block){ chain->embedded, chain->embedded_bytes };
 }
 
 /* Puts the first spare block that is large enough into use. */
@@ -191,12 +177,14 @@ chain_use_spare (BlockChain *chain, size_t bytes)
   for (uint32_t i = chain->n_used; i < chain->n_blocks; i++)
     if (sli_block_bytes (&chain->table[i]) >= bytes)
       {
+        Block block;
+
         if (i == chain->n_used)
           {
             chain->n_used++;
             return true;
           }
-        Block block = table_remove (chain, i);
+        block = table_remove (chain, i);
         table_insert (chain, block);
         return true;
       }
@@ -209,8 +197,10 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
 {
   int error = errno;
   size_t least = sli_chain_round (chain, bytes);
+  char *start;
+
   size = sli_chain_round (chain, size > least ? size : least);
-  char *start = sli_block_map (chain, size, true);
+  start = sli_block_map (chain, size, true);
   while (start == NULL && size > least)
     {
       size = sli_chain_round (chain, size / 2 > least ? size / 2 : least);
@@ -219,8 +209,7 @@ chain_map_regular (BlockChain *chain, size_t bytes, size_t size)
   if (start == NULL)
     return false;
   errno = error; /* a larger block may have been refused */
-  Block block = { start, size };
-  table_insert (chain, block);
+  table_insert (chain, (Block){ start, size });
   return true;
 }
 
@@ -240,6 +229,7 @@ chain_map (BlockChain *chain, size_t *bytes, bool is_regular)
 {
   uint32_t capacity = chain->capacity;
   char *start = NULL;
+
   if (*bytes <= SIZE_MAX / 2 && table_reserve (chain))
     {
       *bytes = sli_chain_round (chain, *bytes);
@@ -254,6 +244,7 @@ bool
 sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size)
 {
   uint32_t capacity = chain->capacity;
+
   if (chain_use_spare (chain, bytes))
     return true;
   if (bytes > SIZE_MAX / 2 || !table_reserve (chain)
@@ -272,34 +263,29 @@ bool
 sli_chain_add_spare (BlockChain *chain, size_t size)
 {
   char *start = chain_map (chain, &size, true);
+
   if (start == NULL)
     return false;
   chain->table[chain->n_blocks++] = (Block){ start, size };
-  assert_chain (chain);
+  sli_chain_assert (chain);
   return true;
-}
-
-/* Returns true if a block can be returned together with its neighbours, with
- * one search and one lock.  Only pages of the shared spans can.  A larger
- * block may come from the parent source directly and be in no span. */
-static bool
-block_is_joinable (const Block *block)
-{
-  return sli_block_bytes (block) > SLICE_BLOCK_BYTES_MAX
-         && sli_block_bytes (block) <= CAP_BYTES_DEFAULT;
 }
 
 bool
 sli_chain_join_last (BlockChain *chain)
 {
+  Block *below;
+  const Block *last;
+  size_t bytes;
+
   /* The first block stays as it is, for a reset that keeps only that one. */
   if (chain->source != NULL || chain->is_annotated || chain->n_used < 3)
     return false;
-  Block *below = &chain->table[chain->n_used - 2];
-  const Block *last = below + 1;
-  size_t bytes = sli_block_bytes (below) + sli_block_bytes (last);
+  below = &chain->table[chain->n_used - 2];
+  last = below + 1;
+  bytes = sli_block_bytes (below) + sli_block_bytes (last);
   if (sli_block_is_dedicated (below) || sli_block_is_dedicated (last)
-      || !block_is_joinable (below) || !block_is_joinable (last)
+      || !sli_block_is_joinable (below) || !sli_block_is_joinable (last)
       || below->start + sli_block_bytes (below) != last->start
       || bytes > CAP_BYTES_DEFAULT || bytes > chain->cap_bytes)
     return false;
@@ -312,14 +298,17 @@ sli_chain_join_last (BlockChain *chain)
 bool
 sli_chain_extend_last (BlockChain *chain, size_t size)
 {
+  Block *last;
+  size_t bytes;
+
   if (chain->source != NULL || chain->is_annotated || chain->n_used < 2
       || chain->n_blocks != chain->n_used)
     return false;
-  Block *last = &chain->table[chain->n_used - 1];
+  last = &chain->table[chain->n_used - 1];
   size = sli_chain_round (chain, size);
-  size_t bytes = sli_block_bytes (last) + size;
+  bytes = sli_block_bytes (last) + size;
   assert_here (!sli_chain_uses_slice (chain, size));
-  return !sli_block_is_dedicated (last) && block_is_joinable (last)
+  return !sli_block_is_dedicated (last) && sli_block_is_joinable (last)
          && bytes <= CAP_BYTES_DEFAULT && bytes <= chain->cap_bytes
          && sli_block_extend (chain, last, size);
 }
@@ -328,10 +317,10 @@ bool
 sli_chain_push_dedicated (BlockChain *chain, size_t bytes)
 {
   char *start = chain_map (chain, &bytes, false);
+
   if (start == NULL)
     return false;
-  Block block = { start, bytes | BLOCK_DEDICATED };
-  table_insert (chain, block);
+  table_insert (chain, (Block){ start, bytes | BLOCK_DEDICATED });
   return true;
 }
 
@@ -339,224 +328,10 @@ void
 sli_chain_drop (BlockChain *chain, uint32_t index)
 {
   Block block = table_remove (chain, index);
+
   if (index < chain->n_used)
     chain->n_used--;
   sli_block_unmap (chain, block);
-}
-
-void
-sli_chain_retire_from (BlockChain *chain, uint32_t n_used, size_t keep_bytes)
-{
-  size_t bytes = 0;
-  uint32_t n_keep = 0;
-  assert_here (n_used <= chain->n_used && !chain->is_annotated);
-  chain->n_used = n_used;
-  for (uint32_t i = n_used; i < chain->n_blocks; i++, n_keep++)
-    {
-      bytes += sli_block_bytes (&chain->table[i]);
-      if (bytes > keep_bytes)
-        break;
-    }
-  sli_chain_trim (chain, n_keep);
-}
-
-/* Closes the gap of n slots that dedicated blocks have left before the spare
- * blocks.  The last spare blocks fill it, as their order means nothing. */
-static void
-table_close (BlockChain *chain, uint32_t first, uint32_t n)
-{
-  uint32_t n_spare = chain->n_blocks - (first + n);
-  uint32_t n_moved = n_spare < n ? n_spare : n;
-  if (n_moved > 0)
-    memcpy (chain->table + first, chain->table + chain->n_blocks - n_moved,
-            n_moved * sizeof (Block));
-  chain->n_blocks -= n;
-}
-
-void
-sli_chain_cut (BlockChain *chain, uint32_t n_used)
-{
-  uint32_t n_kept = n_used;
-  uint32_t n_were_used = chain->n_used;
-  for (uint32_t i = n_used; i < n_were_used; i++)
-    {
-      Block block = chain->table[i];
-      CHAIN_PROBES ();
-      if (sli_block_is_dedicated (&block))
-        {
-          block.bytes_and_dedicated -= BLOCK_DEDICATED;
-          if (!chain->keeps_dedicated
-              || block.bytes_and_dedicated > chain->cap_bytes)
-            {
-              sli_block_unmap (chain, block);
-              continue;
-            }
-        }
-      if (chain->is_annotated)
-        sli_annotate_cut (block.start, block.start,
-                          block.start + sli_block_bytes (&block));
-      chain->table[n_kept++] = block;
-    }
-  if (n_kept < n_were_used)
-    table_close (chain, n_kept, n_were_used - n_kept);
-  chain->n_used = n_used;
-  assert_chain (chain);
-}
-
-/* Removes the last block from the table, and those before it that are right
- * below it in memory, as blocks that were mapped in a row are.  Returns their
- * memory as one block. */
-static Block
-chain_pop_last (BlockChain *chain, uint32_t n_least)
-{
-  const Block *last = &chain->table[chain->n_blocks - 1];
-  const Block *end = chain->table + n_least;
-  Block joined = *last;
-  bool may_join = chain->source == NULL && !chain->is_annotated
-                  && block_is_joinable (last);
-  while (may_join && last > end
-         && sli_block_bytes (&joined) <= JOINED_BYTES_MAX
-         && block_is_joinable (last - 1)
-         && last[-1].start + sli_block_bytes (last - 1) == joined.start)
-    {
-      last--;
-      joined.start = last->start;
-      joined.bytes_and_dedicated += sli_block_bytes (last);
-    }
-  chain->n_blocks = (uint32_t) (last - chain->table);
-  return joined;
-}
-
-size_t
-sli_chain_trim (BlockChain *chain, uint32_t n_keep)
-{
-  size_t before = chain->held_bytes;
-  uint32_t n_least = chain->n_used + n_keep;
-  while (chain->n_blocks > n_least)
-    sli_block_unmap (chain, chain_pop_last (chain, n_least));
-  return before - chain->held_bytes;
-}
-
-/* Moves the spare block that `keep' selects to the front. */
-static void
-chain_choose (BlockChain *chain, SliceKeep keep)
-{
-  uint32_t best = 0;
-  for (uint32_t i = 1; i < chain->n_blocks && keep == SLICE_KEEP_LARGEST; i++)
-    if (sli_block_bytes (&chain->table[i])
-        > sli_block_bytes (&chain->table[best]))
-      best = i;
-  Block block = chain->table[best];
-  chain->table[best] = chain->table[0];
-  chain->table[0] = block;
-}
-
-uint32_t
-sli_chain_empty (BlockChain *chain, SliceKeep keep)
-{
-  sli_chain_cut (chain, 0);
-  if (chain->is_annotated && chain->embedded != NULL)
-    sli_annotate_cut (chain->embedded, chain->embedded,
-                      chain->embedded + chain->embedded_bytes);
-  if (keep == SLICE_KEEP_ALL || chain->n_blocks == 0)
-    return chain->n_blocks;
-  bool embedded_is_first = chain->embedded != NULL;
-  if (keep == SLICE_KEEP_NONE
-      || (keep == SLICE_KEEP_FIRST && embedded_is_first))
-    return 0;
-  chain_choose (chain, keep);
-  return 1;
-}
-
-/* Replaces the blocks table[first] ... table[end - 1] by one of `bytes' bytes,
- * in the first one's slot; false if there is no memory. */
-static bool
-chain_merge (BlockChain *chain, uint32_t first, uint32_t end, size_t bytes)
-{
-  bytes = sli_chain_round (chain, bytes);
-  int error = errno;
-  char *start = sli_block_map (chain, bytes, true);
-  errno = error; /* what is there does, too */
-  if (start == NULL)
-    return false;
-  for (uint32_t i = first; i < end; i++)
-    sli_block_unmap (chain, chain->table[i]);
-  chain->table[first] = (Block){ start, bytes };
-  return true;
-}
-
-bool
-sli_chain_enlarge_spare (BlockChain *chain, size_t more_bytes)
-{
-  size_t bytes = sli_block_bytes (&chain->table[0]) + more_bytes;
-
-  assert_here (chain->n_used == 0 && chain->n_blocks > 0);
-  return bytes <= chain->cap_bytes && chain_merge (chain, 0, 1, bytes);
-}
-
-void
-sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to)
-{
-  uint32_t n = from; /* the blocks up to here are done */
-  uint32_t end;
-  assert_here (chain->n_used <= from && to <= chain->n_blocks);
-  for (uint32_t first = from; first < to; first = end)
-    {
-      size_t sum = sli_block_bytes (&chain->table[first]);
-      for (end = first + 1; end < to; end++)
-        {
-          size_t bytes = sli_block_bytes (&chain->table[end]);
-          if (sum + bytes > chain->cap_bytes)
-            break;
-          sum += bytes;
-        }
-      bool is_merged
-          = end - first > 1 && chain_merge (chain, first, end, sum);
-      uint32_t n_left = is_merged ? 1 : end - first;
-      memmove (chain->table + n, chain->table + first,
-               n_left * sizeof (Block));
-      n += n_left;
-    }
-  memmove (chain->table + n, chain->table + to,
-           (chain->n_blocks - to) * sizeof (Block));
-  chain->n_blocks -= to - n;
-  assert_chain (chain);
-}
-
-/* Returns every block, used, dedicated or spare, without sorting them first.
- * Under a tool, returns the blocks one by one. */
-static void
-chain_free_all (BlockChain *chain)
-{
-  if (chain->is_annotated)
-    sli_chain_empty (chain, SLICE_KEEP_NONE);
-  chain->n_used = 0;
-  sli_chain_trim (chain, 0);
-}
-
-void
-sli_chain_reset (BlockChain *chain, SliceKeep keep)
-{
-  if (keep == SLICE_KEEP_NONE)
-    {
-      chain_free_all (chain);
-      sli_chain_trim_table (chain);
-    }
-  else
-    sli_chain_trim (chain, sli_chain_empty (chain, keep));
-  if (keep == SLICE_KEEP_ALL && chain->consolidates)
-    sli_chain_consolidate (chain, 0, chain->n_blocks);
-}
-
-void
-sli_chain_fini (BlockChain *chain)
-{
-  chain_free_all (chain);
-  if (chain->is_annotated && chain->embedded != NULL)
-    sli_annotate_block_gone (chain->embedded, chain->embedded_bytes);
-  if (chain->is_apart)
-    sli_annotate_apart_gone (chain->embedded);
-  slice_free1 (chain->capacity * sizeof (Block), chain->table);
 }
 
 int32_t
@@ -565,6 +340,7 @@ sli_chain_find (const BlockChain *chain, const void *address)
   for (uint32_t i = chain->n_used; i > 0; i--)
     {
       const Block *block = &chain->table[i - 1];
+
       if ((uintptr_t) address - (uintptr_t) block->start
           < sli_block_bytes (block))
         return (int32_t) (i - 1);

@@ -27,6 +27,7 @@
 #include <slice/arena.h>
 
 #include "base/align.h"
+#include "base/check.h"
 
 enum
 {
@@ -100,6 +101,25 @@ sli_chain_may_hold (const BlockChain *chain, size_t bytes)
                 <= chain->limit_bytes - bytes;
 }
 
+/* Returns true if a block can be returned together with its neighbours, with
+ * one search and one lock.  Only pages of the shared spans can.  A larger
+ * block may come from the parent source directly and be in no span. */
+static inline bool
+sli_block_is_joinable (const Block *block)
+{
+  return sli_block_bytes (block) > SLICE_BLOCK_BYTES_MAX
+         && sli_block_bytes (block) <= CAP_BYTES_DEFAULT;
+}
+
+/* The invariants between any two calls. */
+static inline void
+sli_chain_assert (const BlockChain *chain)
+{
+  assert_here (chain->n_used <= chain->n_blocks);
+  assert_here (chain->n_blocks <= chain->capacity);
+  assert_here (chain->held_bytes >= chain->embedded_bytes);
+}
+
 /* Maps a block, if the limit allows it; NULL: no memory.  is_regular: many
  * objects will share it. */
 char *sli_block_map (BlockChain *chain, size_t bytes, bool is_regular);
@@ -124,7 +144,8 @@ Block sli_chain_block (const BlockChain *chain, int32_t index);
  * fits.  It becomes table[n_used - 1].  False with errno ENOMEM. */
 bool sli_chain_push (BlockChain *chain, size_t bytes);
 
-/* The same; maps a block of `size' bytes if no spare one fits. */
+/* As sli_chain_push(), but if no spare block fits, maps one of `size' bytes,
+ * or of fewer if there is no memory for so many. */
 bool sli_chain_push_sized (BlockChain *chain, size_t bytes, size_t size);
 
 /* Adds a spare block of `size' bytes, rounded up; false with errno ENOMEM. */
@@ -135,21 +156,54 @@ bool sli_chain_add_spare (BlockChain *chain, size_t size);
  * loses no memory at their ends. */
 bool sli_chain_join_last (BlockChain *chain);
 
-/* The same in one step, for a block of `size' bytes that would be mapped now:
- * the last used block becomes larger.  False if the block would lie elsewhere,
- * or a spare one might be used.  size: too large for a slice. */
+/* Makes the last used block larger by `size' bytes, too many for a slice, if
+ * a block of that size would be mapped right behind it.  False if it would lie
+ * elsewhere, or a spare block might be used. */
 bool sli_chain_extend_last (BlockChain *chain, size_t size);
 
 /* As sli_chain_push(), with a dedicated block of `bytes' bytes. */
 bool sli_chain_push_dedicated (BlockChain *chain, size_t bytes);
 
+/* Returns the block table[index] to the source. */
+void sli_chain_drop (BlockChain *chain, uint32_t index);
+
+/* Returns true if the next spare block has that many bytes. */
+static inline bool
+sli_chain_has_spare (const BlockChain *chain, size_t bytes)
+{
+  return chain->n_used < chain->n_blocks
+         && bytes <= sli_block_bytes (&chain->table[chain->n_used]);
+}
+
+/* Makes the table of blocks smaller, if there is memory for that. */
+void sli_chain_shrink_table (BlockChain *chain, uint32_t capacity);
+
+/* Shrinks the table of blocks to what it needs; returns the bytes. */
+size_t sli_chain_trim_table (BlockChain *chain);
+
+/* Returns true for a chain that has nothing to return: it never had more than
+ * its embedded block. */
+static inline bool
+sli_chain_is_bare (const BlockChain *chain)
+{
+  return chain->capacity == 0 && !chain->is_annotated;
+}
+
+/* The index of the used block that has an address (it may be BLOCK_EMBEDDED),
+ * or BLOCK_NONE. */
+int32_t sli_chain_find (const BlockChain *chain, const void *address);
+
+/* Fills in the chain's statistics.  The arena fills in used_bytes, free_bytes
+ * and wasted_bytes. */
+void sli_chain_stats (const BlockChain *chain, size_t control_bytes,
+                      SliceArenaStats *stats);
+
+/* --- block-reset.c ------------------------------------------------------- */
+
 /* Ends the use of all blocks from n_used on: dedicated ones return to the
  * source (small ones do not if the chain keeps them), regular ones become
  * spare. */
 void sli_chain_cut (BlockChain *chain, uint32_t n_used);
-
-/* Returns the block table[index] to the source. */
-void sli_chain_drop (BlockChain *chain, uint32_t index);
 
 /* Ends the use of the blocks from n_used on, which are regular.  Of all spare
  * blocks then, returns those that exceed keep_bytes to the source. */
@@ -163,14 +217,6 @@ size_t sli_chain_trim (BlockChain *chain, uint32_t n_keep);
  * the spare ones and returns their number, for sli_chain_trim(). */
 uint32_t sli_chain_empty (BlockChain *chain, SliceKeep keep);
 
-/* Returns true if the next spare block has that many bytes. */
-static inline bool
-sli_chain_has_spare (const BlockChain *chain, size_t bytes)
-{
-  return chain->n_used < chain->n_blocks
-         && bytes <= sli_block_bytes (&chain->table[chain->n_used]);
-}
-
 /* Replaces neighbours of the spare blocks table[from] ... table[to - 1] by one
  * block as large as all of them, as far as the cap allows.  Without memory for
  * it, they stay. */
@@ -180,34 +226,11 @@ void sli_chain_consolidate (BlockChain *chain, uint32_t from, uint32_t to);
  * use.  False if it would be larger than the cap, or there is no memory. */
 bool sli_chain_enlarge_spare (BlockChain *chain, size_t more_bytes);
 
-/* Makes the table of blocks smaller, if there is memory for that. */
-void sli_chain_shrink_table (BlockChain *chain, uint32_t capacity);
-
-/* Shrinks the table of blocks to what it needs; returns the bytes. */
-size_t sli_chain_trim_table (BlockChain *chain);
-
 /* Empties the chain and trims it. */
 void sli_chain_reset (BlockChain *chain, SliceKeep keep);
 
-/* Returns true for a chain that has nothing to return: it never had more than
- * its embedded block. */
-static inline bool
-sli_chain_is_bare (const BlockChain *chain)
-{
-  return chain->capacity == 0 && !chain->is_annotated;
-}
-
 /* Returns all blocks and the table. */
 void sli_chain_fini (BlockChain *chain);
-
-/* The index of the used block that has an address (it may be BLOCK_EMBEDDED),
- * or BLOCK_NONE. */
-int32_t sli_chain_find (const BlockChain *chain, const void *address);
-
-/* Fills in the chain's statistics.  The arena fills in used_bytes, free_bytes
- * and wasted_bytes. */
-void sli_chain_stats (const BlockChain *chain, size_t control_bytes,
-                      SliceArenaStats *stats);
 
 /* --- block-growth.c ------------------------------------------------------ */
 

@@ -71,6 +71,7 @@ static size_t
 file_find_free (const FileSource *file, size_t n)
 {
   size_t run = 0;
+
   for (size_t unit = 0; unit < file->file_bytes / FILE_SPAN_BYTES; unit++)
     {
       run = unit_is_free (file, unit) ? run + 1 : 0;
@@ -97,6 +98,8 @@ static size_t
 file_append (FileSource *file, size_t n)
 {
   size_t bytes = n * FILE_SPAN_BYTES;
+  size_t unit;
+
   if (bytes > file->max_bytes - file->file_bytes
       || ftruncate (file->fd, (off_t) (file->file_bytes + bytes)) != 0)
     return SIZE_MAX;
@@ -105,7 +108,7 @@ file_append (FileSource *file, size_t n)
       (void) !ftruncate (file->fd, (off_t) file->file_bytes);
       return SIZE_MAX;
     }
-  size_t unit = file->file_bytes / FILE_SPAN_BYTES;
+  unit = file->file_bytes / FILE_SPAN_BYTES;
   file->file_bytes += bytes;
   return unit;
 }
@@ -115,10 +118,12 @@ file_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   FileSource *file = source->data;
   size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
+  size_t unit;
+
   if (alignment > FILE_SPAN_BYTES)
     return NULL;
   pthread_mutex_lock (&file->lock);
-  size_t unit = file_find_free (file, n);
+  unit = file_find_free (file, n);
   if (unit != SIZE_MAX)
     for (size_t i = 0; i < n; i++)
       unit_flip (file, unit + i);
@@ -136,6 +141,7 @@ file_unmap (const SliceSource *source, void *address, size_t bytes)
   FileSource *file = source->data;
   size_t offset = (size_t) ((char *) address - file->start);
   size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
+
 #ifdef FALLOC_FL_PUNCH_HOLE
   (void) !fallocate (file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                      (off_t) offset, (off_t) (n * FILE_SPAN_BYTES));
@@ -150,6 +156,7 @@ static void
 file_end (OwnedSource *owned)
 {
   FileSource *file = (FileSource *) owned;
+
   if (file->start != NULL)
     munmap (file->start, file->max_bytes);
   if (file->fd >= 0)
@@ -181,12 +188,14 @@ file_open (FileSource *file, int fd)
 const SliceSource *
 slice_source_file_new (int fd, size_t max_bytes)
 {
+  FileSource *file;
+
   if (max_bytes < FILE_SPAN_BYTES || max_bytes > SIZE_MAX / 2)
     {
       errno = EINVAL;
       return NULL;
     }
-  FileSource *file = slice_try_alloc0 (sizeof *file);
+  file = slice_try_alloc0 (sizeof *file);
   if (file == NULL)
     return NULL;
   file->max_bytes = max_bytes & ~(FILE_SPAN_BYTES - 1);
@@ -194,6 +203,7 @@ slice_source_file_new (int fd, size_t max_bytes)
   if (!file_open (file, fd))
     {
       int error = errno;
+
       file_end (&file->owned);
       errno = error;
       return NULL;

@@ -26,12 +26,14 @@ slice_source_fixed_new (void *buffer, size_t bytes)
   uintptr_t record = start + align_up (sizeof (SpanHeap), 16);
   uintptr_t first = align_up (
       record + sli_span_bytes (n_most) + sizeof (Span *), SPAN_PAGE_BYTES);
+  SpanHeap *heap;
+
   if (end < first || end - first < SPAN_PAGE_BYTES)
     {
       errno = EINVAL;
       return NULL;
     }
-  SpanHeap *heap = (SpanHeap *) start;
+  heap = (SpanHeap *) start;
   sli_span_heap_init (heap, "fixed buffer", NULL, 0, SPAN_PAGE_BYTES, 0);
   sli_span_heap_add_fixed (heap, (void *) record, (char *) first,
                            (end - first) / SPAN_PAGE_BYTES);

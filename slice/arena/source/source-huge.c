@@ -31,10 +31,11 @@ enum
 static void *
 huge_map_reserved (size_t bytes)
 {
+  void *start;
+
   if (MAP_HUGE_FLAGS == 0)
     return NULL;
-  void *start
-      = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_HUGE_FLAGS, -1, 0);
+  start = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_HUGE_FLAGS, -1, 0);
   return start != MAP_FAILED ? start : NULL;
 }
 
@@ -44,15 +45,19 @@ huge_map_advised (size_t bytes, size_t alignment)
 {
   char *start = mmap (NULL, bytes + alignment, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  size_t before;
+#ifdef MADV_HUGEPAGE
+  int error = errno;
+#endif
+
   if (start == MAP_FAILED)
     return NULL;
-  size_t before
+  before
       = (alignment - ((uintptr_t) start & (alignment - 1))) & (alignment - 1);
   if (before > 0)
     munmap (start, before);
   munmap (start + before + bytes, alignment - before);
 #ifdef MADV_HUGEPAGE
-  int error = errno;
   madvise (start + before, bytes, MADV_HUGEPAGE);
   errno = error; /* ordinary pages do */
 #endif
@@ -63,6 +68,7 @@ static void *
 huge_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   void *start = NULL;
+
   if (*(const SliceHugeKind *) source->data == SLICE_HUGE_RESERVED
       && alignment <= HUGE_BYTES)
     start = huge_map_reserved (bytes);
@@ -93,6 +99,7 @@ const SliceSource *
 slice_source_huge_new (SliceHugeKind kind, size_t keep_bytes)
 {
   HugeSource *huge = slice_try_alloc0 (sizeof *huge);
+
   if (huge == NULL)
     return NULL;
   huge->kind = kind;

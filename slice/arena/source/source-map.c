@@ -41,6 +41,7 @@ memory_is_usable (void *start, size_t bytes, size_t alignment)
   uintptr_t page_bytes = (uintptr_t) sysconf (_SC_PAGESIZE);
   uintptr_t first = (uintptr_t) start & ~(page_bytes - 1);
   uintptr_t end = (uintptr_t) start + bytes;
+
   return (uintptr_t) start % alignment == 0 && end > first
          && end <= UINTPTR_MAX - page_bytes
          && sli_os_is_mapped ((void *) first,
@@ -57,6 +58,7 @@ void *
 sli_source_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   void *start = source->map (source, bytes, alignment);
+
   if (start == NULL || source_is_ours (source)
       || memory_is_usable (start, bytes, alignment))
     return start;

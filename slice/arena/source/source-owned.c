@@ -26,6 +26,8 @@ sli_owned_source (OwnedSource *owned, void (*end) (OwnedSource *))
 void
 slice_source_destroy (const SliceSource *source)
 {
+  OwnedSource *owned;
+
   if (source == NULL)
     return;
   if (source->data != &owned_tag)
@@ -34,7 +36,7 @@ slice_source_destroy (const SliceSource *source)
         "slice_source_destroy: source %s: it can't be ended, it is not of"
         " slice_source_huge_new() or slice_source_file_new()",
         source->name);
-  OwnedSource *owned = (OwnedSource *) (uintptr_t) source;
+  owned = (OwnedSource *) (uintptr_t) source;
   if (sli_span_heap_is_busy (&owned->heap))
     sli_diag_abort (ARENA_MISUSE_SOURCE_BUSY,
                     "slice_source_destroy: source %s: ended while its memory"

@@ -38,11 +38,14 @@ direct_add (SpanHeap *heap, DirectMap *direct)
 static DirectMap *
 direct_remove (SpanHeap *heap, const void *start, size_t bytes)
 {
+  DirectMap **link;
+  DirectMap *found;
+
   pthread_mutex_lock (&heap->lock);
-  DirectMap **link = &heap->direct;
+  link = &heap->direct;
   while (*link != NULL && ((*link)->start != start || (*link)->bytes != bytes))
     link = &(*link)->next;
-  DirectMap *found = *link;
+  found = *link;
   if (found != NULL)
     *link = found->next;
   pthread_mutex_unlock (&heap->lock);
@@ -54,6 +57,7 @@ sli_span_direct_map (SpanHeap *heap, size_t bytes, size_t alignment)
 {
   size_t unit = heap->span_alignment;
   DirectMap *direct = sli_span_record_alloc (sizeof *direct);
+
   if (direct == NULL)
     return NULL;
   direct->bytes = align_up (bytes, unit);
@@ -71,9 +75,11 @@ sli_span_direct_map (SpanHeap *heap, size_t bytes, size_t alignment)
 bool
 sli_span_direct_unmap (SpanHeap *heap, const void *address, size_t bytes)
 {
+  DirectMap *direct;
+
   if (bytes > SIZE_MAX / 2)
     return false;
-  DirectMap *direct
+  direct
       = direct_remove (heap, address, align_up (bytes, heap->span_alignment));
   if (direct == NULL)
     return false;

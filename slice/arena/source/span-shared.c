@@ -51,8 +51,10 @@ static void
 shared_init (void)
 {
   int64_t which = SLICE_PAGES_POSIX_MEMALIGN;
+  const SliceSource *parent;
+
   slice_get_option (SLICE_OPTION_PAGE_SOURCE, &which);
-  const SliceSource *parent = slice_source_builtin ((SlicePageSource) which);
+  parent = slice_source_builtin ((SlicePageSource) which);
   if (parent == NULL)
     parent = slice_source_builtin (SLICE_PAGES_POSIX_MEMALIGN);
   sli_span_heap_init (&shared, "arenas", parent, SHARED_SPAN_BYTES,
@@ -78,9 +80,10 @@ void *
 sli_shared_map_ready (size_t bytes)
 {
   size_t n_ready = 0;
+  char *pages;
+
   sli_shared_source ();
-  char *pages
-      = sli_span_heap_alloc (&shared, bytes, SPAN_PAGE_BYTES, &n_ready);
+  pages = sli_span_heap_alloc (&shared, bytes, SPAN_PAGE_BYTES, &n_ready);
   if (n_ready != 0)
     (void) sli_os_populate (pages, n_ready * SPAN_PAGE_BYTES);
   return pages;
@@ -98,6 +101,7 @@ size_t
 slice_arena_trim (size_t keep_bytes)
 {
   size_t bytes;
+
   if (!LOAD_ACQUIRE (&shared_is_ready))
     return 0;
   sli_annotate_happens_after (&shared);

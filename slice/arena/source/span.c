@@ -15,6 +15,7 @@
 #include "alloc/untraced-slice.h"
 
 #include "span.h"
+#include "span-bits.h"
 #include "source-map.h"
 
 #include <slice/arena.h>
@@ -31,107 +32,13 @@
 
 enum
 {
-  READY_PAGES = 16, /* get memory at once if all will be used */
-  WORD_BITS = 64
+  READY_PAGES = 16 /* get memory at once if all will be used */
 };
-
-/* A span:
- *
- *   record:  start ----+      bits: 1 = page is in use
- *            bits[]    v
- *                      +------+------+------+---  ---+------+
- *                      | page | page | page |   ...  | page |
- *                      +------+------+------+---  ---+------+
- */
-struct Span
-{
-  char *start;
-  size_t n_pages;
-  size_t n_free;
-  size_t first_free;  /* no page below is free */
-  size_t first_bare;  /* no page from here on was ever used or has memory */
-  Span *next_open;    /* links of the heap's list of spans with free pages */
-  Span **open_link;   /* NULL: not in the list */
-  bool is_fixed;      /* never returned */
-  uint64_t bits[];
-};
-
-static size_t
-bits_words (size_t n_pages)
-{
-  return (n_pages + WORD_BITS - 1) / WORD_BITS;
-}
 
 size_t
 sli_span_bytes (size_t n_pages)
 {
   return offsetof (Span, bits) + bits_words (n_pages) * sizeof (uint64_t);
-}
-
-static size_t
-span_bytes (const Span *span)
-{
-  return span->n_pages * SPAN_PAGE_BYTES;
-}
-
-/* --- bits ---------------------------------------------------------------- */
-
-/* The first page from `page' on that is in use, or that is free; or
- * n_pages. */
-static size_t
-span_next (const Span *span, size_t page, bool in_use)
-{
-  while (page < span->n_pages)
-    {
-      uint64_t word = span->bits[page / WORD_BITS];
-      if (!in_use)
-        word = ~word;
-      word >>= page % WORD_BITS;
-      if (word != 0)
-        {
-          page += (size_t) __builtin_ctzll (word);
-          return page < span->n_pages ? page : span->n_pages;
-        }
-      page = (page / WORD_BITS + 1) * WORD_BITS;
-    }
-  return span->n_pages;
-}
-
-static void
-span_set (Span *span, size_t page, size_t n, bool in_use)
-{
-  while (n > 0)
-    {
-      size_t shift = page % WORD_BITS;
-      size_t n_here = WORD_BITS - shift < n ? WORD_BITS - shift : n;
-      uint64_t mask = n_here == WORD_BITS
-                          ? ~(uint64_t) 0
-                          : (((uint64_t) 1 << n_here) - 1) << shift;
-      if (in_use)
-        span->bits[page / WORD_BITS] |= mask;
-      else
-        span->bits[page / WORD_BITS] &= ~mask;
-      page += n_here;
-      n -= n_here;
-    }
-}
-
-/* The first run of n free pages at an aligned address, or n_pages. */
-static size_t
-span_find (const Span *span, size_t n, size_t alignment)
-{
-  size_t page = span_next (span, span->first_free, false);
-  while (page < span->n_pages)
-    {
-      uintptr_t address = (uintptr_t) span->start + page * SPAN_PAGE_BYTES;
-      uintptr_t aligned = align_up (address, alignment);
-      size_t skip = (aligned - address) / SPAN_PAGE_BYTES;
-      size_t end = span_next (span, page, true);
-      if (end - page >= skip && end - page - skip >= n)
-        return page + skip;
-      page = span_next (span, end, false);
-    }
-  return span->n_pages;
 }
 
 /* --- the list of spans with free pages ----------------------------------- */
@@ -162,6 +69,7 @@ static void
 span_note_use (Span *span, size_t page, size_t n, size_t *n_ready)
 {
   size_t end = page + n;
+
   if (n_ready != NULL && page >= span->first_bare)
     {
       end = min_size (align_up (end, READY_PAGES), span->n_pages);
@@ -191,9 +99,11 @@ static char *
 span_alloc (SpanHeap *heap, Span *span, size_t n, size_t alignment,
             size_t *n_ready)
 {
+  size_t page;
+
   if (span->n_free < n)
     return NULL;
-  size_t page = span_find (span, n, alignment);
+  page = span_find (span, n, alignment);
   if (page == span->n_pages)
     return NULL;
   span_take (heap, span, page, n, n_ready);
@@ -226,9 +136,11 @@ heap_rank (const SpanHeap *heap, const void *address)
 {
   size_t low = 0;
   size_t high = heap->n_spans;
+
   while (low < high)
     {
       size_t middle = (low + high) / 2;
+
       if ((uintptr_t) heap->spans[middle]->start <= (uintptr_t) address)
         low = middle + 1;
       else
@@ -241,11 +153,13 @@ static Span *
 heap_span_of (const SpanHeap *heap, const void *address)
 {
   size_t rank = heap_rank (heap, address);
+  Span *span;
+  bool inside;
+
   if (rank == 0)
     return NULL;
-  Span *span = heap->spans[rank - 1];
-  bool inside
-      = (uintptr_t) address - (uintptr_t) span->start < span_bytes (span);
+  span = heap->spans[rank - 1];
+  inside = (uintptr_t) address - (uintptr_t) span->start < span_bytes (span);
   return inside ? span : NULL;
 }
 
@@ -253,6 +167,7 @@ static void
 heap_insert (SpanHeap *heap, Span *span)
 {
   size_t rank = heap_rank (heap, span->start);
+
   assert_here (heap->n_spans < heap->capacity);
   memmove (heap->spans + rank + 1, heap->spans + rank,
            (heap->n_spans - rank) * sizeof (Span *));
@@ -266,6 +181,7 @@ static void
 heap_remove (SpanHeap *heap, Span *span)
 {
   size_t rank = heap_rank (heap, span->start);
+
   assert_here (rank > 0 && heap->spans[rank - 1] == span);
   assert_here (heap->empty_bytes >= span_bytes (span));
   memmove (heap->spans + rank - 1, heap->spans + rank,
@@ -281,12 +197,15 @@ heap_remove (SpanHeap *heap, Span *span)
 static bool
 heap_reserve (SpanHeap *heap, Span ***spare, size_t *n_spare)
 {
+  Span **old;
+  size_t n_old;
+
   if (heap->n_spans < heap->capacity)
     return true;
   if (*n_spare <= heap->n_spans)
     return false;
-  Span **old = heap->spans;
-  size_t n_old = heap->capacity;
+  old = heap->spans;
+  n_old = heap->capacity;
   KNOWN (*spare != NULL);
   if (old != NULL)
     memcpy (*spare, old, heap->n_spans * sizeof (Span *));
@@ -305,6 +224,7 @@ void *
 sli_span_record_alloc (size_t bytes)
 {
   void *record;
+
   TRACE_INTERNAL (record = sli_os_malloc (bytes, true));
   return record;
 }
@@ -320,6 +240,7 @@ span_new (const SpanHeap *heap)
 {
   size_t n_pages = heap->span_bytes / SPAN_PAGE_BYTES;
   Span *span = sli_span_record_alloc (sli_span_bytes (n_pages));
+
   if (span == NULL)
     return NULL;
   span->start = sli_source_map (heap->parent, heap->span_bytes,
@@ -352,9 +273,11 @@ static size_t
 spans_unmap (const SpanHeap *heap, Span *span)
 {
   size_t bytes = 0;
+
   while (span != NULL)
     {
       Span *next = span->next_open;
+
       bytes += span_bytes (span);
       sli_span_unmap_parent (heap, span->start, span_bytes (span));
       sli_span_record_free (span);
@@ -367,20 +290,25 @@ spans_unmap (const SpanHeap *heap, Span *span)
 static bool
 heap_grow (SpanHeap *heap)
 {
-  if (heap->parent == NULL)
-    return false;
-  Span *span = span_new (heap);
-  if (span == NULL)
-    return false;
+  Span *span;
   Span **spare = NULL;
   size_t n_spare = 0;
+
+  if (heap->parent == NULL)
+    return false;
+  span = span_new (heap);
+  if (span == NULL)
+    return false;
   for (;;)
     {
+      bool fits;
+      size_t n_want;
+
       pthread_mutex_lock (&heap->lock);
-      bool fits = heap_reserve (heap, &spare, &n_spare);
+      fits = heap_reserve (heap, &spare, &n_spare);
       if (fits)
         heap_insert (heap, span);
-      size_t n_want = heap->n_spans * 2 < 16 ? 16 : heap->n_spans * 2;
+      n_want = heap->n_spans * 2 < 16 ? 16 : heap->n_spans * 2;
       pthread_mutex_unlock (&heap->lock);
       sli_span_record_free (spare);
       if (fits)
@@ -402,9 +330,11 @@ static Span *
 heap_remove_empty (SpanHeap *heap, size_t keep_bytes)
 {
   Span *removed = NULL;
+
   for (size_t i = heap->n_spans; i > 0 && heap->empty_bytes > keep_bytes; i--)
     {
       Span *span = heap->spans[i - 1];
+
       if (span->n_free != span->n_pages || span->is_fixed)
         continue;
       heap_remove (heap, span);
@@ -417,8 +347,10 @@ heap_remove_empty (SpanHeap *heap, size_t keep_bytes)
 size_t
 sli_span_heap_trim (SpanHeap *heap, size_t keep_bytes)
 {
+  Span *removed;
+
   pthread_mutex_lock (&heap->lock);
-  Span *removed = heap_remove_empty (heap, keep_bytes);
+  removed = heap_remove_empty (heap, keep_bytes);
   pthread_mutex_unlock (&heap->lock);
   return spans_unmap (heap, removed);
 }
@@ -444,10 +376,12 @@ static char *
 heap_alloc (SpanHeap *heap, size_t n, size_t alignment, size_t *n_ready)
 {
   char *pages = NULL;
+
   pthread_mutex_lock (&heap->lock);
   for (Span *span = heap->open; span != NULL && pages == NULL;)
     {
       Span *next = span->next_open;
+
       pages = span_alloc (heap, span, n, alignment, n_ready);
       span = next;
     }
@@ -461,6 +395,7 @@ sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
 {
   size_t n = (bytes + SPAN_PAGE_BYTES - 1) / SPAN_PAGE_BYTES;
   char *pages = heap_alloc (heap, n, alignment, n_ready);
+
   while (pages == NULL && heap_grow (heap))
     pages = heap_alloc (heap, n, alignment, n_ready);
   return pages;
@@ -469,13 +404,16 @@ sli_span_heap_alloc (SpanHeap *heap, size_t bytes, size_t alignment,
 bool
 sli_span_heap_extend (SpanHeap *heap, const char *end, size_t n)
 {
-  pthread_mutex_lock (&heap->lock);
-  Span *span = heap->open;
+  Span *span;
   size_t page = 0;
+  bool fits;
+
+  pthread_mutex_lock (&heap->lock);
+  span = heap->open;
   if (span != NULL)
     page = ((uintptr_t) end - (uintptr_t) span->start) / SPAN_PAGE_BYTES;
-  bool fits = span != NULL && span_next (span, span->first_free, false) == page
-              && span_next (span, page, true) - page >= n;
+  fits = span != NULL && span_next (span, span->first_free, false) == page
+         && span_next (span, page, true) - page >= n;
   if (fits)
     span_take (heap, span, page, n, NULL);
   pthread_mutex_unlock (&heap->lock);
@@ -486,6 +424,7 @@ static void *
 heap_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   SpanHeap *heap = heap_of (source);
+
   if (bytes == 0 || bytes > SIZE_MAX / 2)
     return NULL;
   if (heap_goes_direct (heap, bytes, alignment))
@@ -512,13 +451,17 @@ static size_t
 heap_free (SpanHeap *heap, void *address, size_t n)
 {
   Span *span = heap_span_of (heap, address);
+  size_t offset;
+  size_t page;
+  size_t n_here;
+
   if (span == NULL)
     return 0;
-  size_t offset = (size_t) ((char *) address - span->start);
-  size_t page = offset / SPAN_PAGE_BYTES;
+  offset = (size_t) ((char *) address - span->start);
+  page = offset / SPAN_PAGE_BYTES;
   if (offset % SPAN_PAGE_BYTES != 0)
     sli_span_report_foreign (heap, address);
-  size_t n_here = span->n_pages - page < n ? span->n_pages - page : n;
+  n_here = span->n_pages - page < n ? span->n_pages - page : n;
   span_free (heap, span, page, n_here);
   return n_here;
 }
@@ -531,10 +474,12 @@ heap_unmap (const SliceSource *source, void *address, size_t bytes)
   size_t n_freed = 0;
   size_t n_here;
   Span *removed = NULL;
+
   pthread_mutex_lock (&heap->lock);
   do
     {
       char *at = (char *) address + n_freed * SPAN_PAGE_BYTES;
+
       n_here = heap_free (heap, at, n - n_freed);
       n_freed += n_here;
     }
@@ -570,6 +515,7 @@ sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
 {
   size_t record_bytes = sli_span_bytes (n_pages);
   Span *span = memory;
+
   memset (span, 0, record_bytes);
   span->start = start;
   span->n_pages = n_pages;
@@ -583,8 +529,10 @@ sli_span_heap_add_fixed (SpanHeap *heap, void *memory, char *start,
 bool
 sli_span_heap_is_busy (SpanHeap *heap)
 {
+  bool busy;
+
   pthread_mutex_lock (&heap->lock);
-  bool busy = heap->direct != NULL;
+  busy = heap->direct != NULL;
   for (size_t i = 0; i < heap->n_spans && !busy; i++)
     busy = heap->spans[i]->n_free != heap->spans[i]->n_pages;
   pthread_mutex_unlock (&heap->lock);

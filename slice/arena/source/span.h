@@ -101,8 +101,9 @@ _Noreturn void sli_span_report_foreign (const SpanHeap *heap,
 
 /* Maps memory by the parent; NULL: there is none. */
 void *sli_span_direct_map (SpanHeap *heap, size_t bytes, size_t alignment);
-/* Returns it; false, without effect, if it is not what the former has
- * returned. */
+
+/* Returns what sli_span_direct_map() has mapped; false, without effect, for
+ * any other address or size. */
 bool sli_span_direct_unmap (SpanHeap *heap, const void *address, size_t bytes);
 
 /* --- span-shared.c ------------------------------------------------------- */

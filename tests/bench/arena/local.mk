@@ -25,6 +25,7 @@
 	slice/arena/arena-options.c \
 	slice/arena/block/block-growth.c \
 	slice/arena/block/block-map.c \
+	slice/arena/block/block-reset.c \
 	slice/arena/block/block-source.c \
 	slice/arena/bump/bump.c \
 	slice/arena/bump/traced.c \
