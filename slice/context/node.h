@@ -219,6 +219,7 @@ node_unlink_linked (Node *node, void *payload, const char *operation,
   if (next != NULL && next != payload)
     {
       Node *next_node = is_head ? head_of (next) : node_of (next);
+
       if (UNLIKELY (next_node->pprev != &node->next))
         sli_context_damaged (next, operation);
       next_node->pprev = node->pprev;

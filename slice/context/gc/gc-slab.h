@@ -117,6 +117,7 @@ slab_find (GcSlab *slab)
   for (;;)
     {
       uint64_t unused = ~slab->words[word].used;
+
       if (LIKELY (unused != 0))
         {
           index = word * GC_WORD_BITS + (unsigned) __builtin_ctzll (unused);

@@ -148,6 +148,7 @@ linear_link (const void *ctx, void *payload, const char *operation)
   if (parent != NULL)
     {
       Node *parent_node = head_of (parent);
+
       if (UNLIKELY (parent_node->parent & NODE_LIMITED))
         {
           if (!sli_limit_add (parent, linear_prefix (payload)->held_bytes))
@@ -268,6 +269,7 @@ parent_new (const void *ctx, size_t size, const char *operation)
   if (LIKELY (linear != NULL && (sli_context_mode & MODE_NODES) == 0))
     {
       LinearPrefix *prefix = linear_prefix (linear);
+
       prefix->last = prefix->at;
       /* No object has the handle's address. */
       prefix->at += linear_round (size + (size == 0));

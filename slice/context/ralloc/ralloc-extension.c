@@ -279,6 +279,7 @@ ralloc_check_name_abort (const void *ptr, const char *name,
   if (UNLIKELY (found == NULL))
     {
       const char *real = ptr != NULL ? ralloc_get_name (ptr) : "NULL";
+
       sli_context_abort (ERROR_NODE_TYPE, ptr,
                          "%p is no `%s' but `%s': at %s", ptr, name,
                          real != NULL ? real : "(unnamed)", place);

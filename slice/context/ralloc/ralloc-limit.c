@@ -45,6 +45,7 @@ limit_next (const void **ctx)
   while (*ctx != NULL && limit == NULL)
     {
       const Node *node = node_of (*ctx);
+
       limit = (node->parent & NODE_LIMITED) ? limit_at (*ctx) : NULL;
       *ctx = (node->parent & NODE_LIMITED) ? node_parent (node) : NULL;
     }
@@ -140,6 +141,7 @@ sli_limit_allows_move (const void *new_ctx, void *ptr)
     {
       const void *at = node_parent (node_of (ptr));
       Limit *old;
+
       while ((old = limit_next (&at)) != NULL && old != limit)
         ;
       if (old == NULL && !limit_holds (limit, bytes))
@@ -162,6 +164,7 @@ sli_limit_set_listed_flags (void *top, bool limited)
       bool above = parent != NULL
                        ? (node_of (parent)->parent & NODE_LIMITED) != 0
                        : limited;
+
       if (above || limit_at (at) != NULL)
         node->parent |= NODE_LIMITED;
       else

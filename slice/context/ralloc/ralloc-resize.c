@@ -46,6 +46,7 @@ children_follow (Node *node, void *payload)
        n++)
     {
       Node *child_node = node_of (child);
+
       if (child_node->parent & NODE_INDIRECT)
         return;
       node_set_parent (child_node, payload);
@@ -58,6 +59,7 @@ children_follow (Node *node, void *payload)
   for (child = node_first_child (node); child != NULL;)
     {
       Node *child_node = node_of (child);
+
       if (child_node->parent & NODE_INDIRECT)
         break;
       node_set_parent (child_node,

@@ -159,12 +159,14 @@ frees_begin (void)
 static void
 frees_note (void)
 {
+  uint64_t taken;
+
   if (frees.n++ == 0)
     frees.start_nsec = sli_trial_nsec ();
   if (trial.n_live > 0 || frees.n < FREES_MIN
       || frees.n_others > frees.n / FREES_MIN)
     return;
-  uint64_t taken = sli_trial_nsec () - frees.start_nsec;
+  taken = sli_trial_nsec () - frees.start_nsec;
 
   if (taken > frees.clock_nsec)
     frees.nsec_total += taken - frees.clock_nsec;
@@ -176,9 +178,11 @@ frees_note (void)
 static void *
 stack_alloc (size_t size)
 {
+  void *block;
+
   if (trial.n_on_stack == STACK_OBJECTS_MAX)
     return NULL;
-  void *block = slice_stack_alloc (trial.stack, size == 0 ? 1 : size);
+  block = slice_stack_alloc (trial.stack, size == 0 ? 1 : size);
 
   if (block != NULL)
     trial.on_stack[trial.n_on_stack++] = (uintptr_t) block;

@@ -178,6 +178,7 @@ liveness_above (const Search *search, const void *from,
     {
       const Extension *extension = node_extension (node_of (at));
       Liveness liveness;
+
       if (goes (search, at))
         return LIVENESS_DOOMED;
       if (extension == NULL)
@@ -228,6 +229,7 @@ sli_search_fallback (const Search *search, const void *at)
   for (; at != NULL; at = node_parent (node_of (at)))
     {
       bool at_goes = goes (search, at);
+
       if (above && !at_goes)
         break;
       above |= at_goes;
@@ -295,6 +297,7 @@ way_up_next (const Search *search, void **at)
     {
       Node *node = node_of (*at);
       Extension *extension = node_extension (node);
+
       if (node->pprev == NODE_DYING)
         return NULL;
       *at = is_child_of_keep (search->walk, node) ? NULL : node_parent (node);
@@ -402,6 +405,7 @@ sli_search_run (Search *search)
   while (search->at != NULL)
     {
       SearchEnd end = node_examine (search);
+
       if (end != SEARCH_OVER)
         return end;
       search->at = search->at == search->start ? search->first

@@ -75,6 +75,7 @@ path_move (Search *search, const char *operation)
     {
       void *reference = sli_search_saving_reference (search, at);
       void *owner;
+
       if (node_of (search->start->owner)->pprev == NODE_DYING)
         return true;
       if (reference == NULL || node_of (at->owner)->pprev == NODE_DYING)

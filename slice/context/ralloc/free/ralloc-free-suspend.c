@@ -144,6 +144,7 @@ sli_context_walks_stolen (void)
   for (Walk *walk = sli_tls_word (); walk != NULL; walk = walk->outer)
     {
       Walk *inner;
+
       if (walk->keep != NULL && inner_walk_of (walk, walk->keep) != NULL)
         keep_take (walk, "ralloc_free");
       while (walk->fallback_parent != NULL
@@ -209,6 +210,7 @@ sli_context_walks_moved (void *old, void *payload)
       if (walk->keep == old)
         {
           void *at = walk->at;
+
           /* The dying child of `keep' that the walk is in, if any. */
           while (at != old && node_parent (node_of (at)) != old)
             at = node_parent (node_of (at));
@@ -339,6 +341,7 @@ n_limits_up_to (const void *at, const void *top)
   for (; at != top; at = node_parent (node_of (at)))
     {
       const Extension *extension = node_extension (node_of (at));
+
       n += extension != NULL && extension->limit != NULL;
     }
   return n;
@@ -355,6 +358,7 @@ sli_context_walks_set_flags (const void *top)
     {
       void *at = dying_first (walk, top);
       size_t n = at != NULL ? n_limits_up_to (at, top) : 0;
+
       for (; at != NULL; at = dying_next (walk, at, top))
         {
           sli_limit_set_listed_flags (at, limited || n > 0);

@@ -242,6 +242,7 @@ keep_is_done (Walk *walk, void *keep)
   for (; child != NULL; child = node_of (child)->next)
     {
       Extension *extension = node_extension (node_of (child));
+
       if (extension != NULL && extension->stays)
         sli_context_walks_left (extension);
     }

@@ -99,6 +99,9 @@ frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
   uint32_t frames[N_SHORT_FRAMES], n = 0;
   uint64_t outermost;
   uint32_t at, first, last;
+  uint32_t inner[N_SHORT_FRAMES + 1] = { 0 };
+  uint32_t n_found = 0;
+  uint32_t found = 0;
 
   for (; node >= TRACE_N_FIXED_NODES && n < N_SHORT_FRAMES;
        node = parents[node])
@@ -107,7 +110,6 @@ frames_kept_short (Sites *sites, const ThreadState *thread, uint32_t node)
     return thread->n_frames;
   outermost = sli_sites_function (sites, frames[n - 1]);
   /* the thread's frames from that function on, the outermost first */
-  uint32_t inner[N_SHORT_FRAMES + 1] = { 0 }, n_found = 0, found = 0;
   at = thread->stack;
   for (; sites->depths[at] > thread->n_frames;)
     at = parents[at];

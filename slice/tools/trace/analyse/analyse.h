@@ -215,6 +215,7 @@ static inline uint64_t
 rounded_size (uint64_t size)
 {
   uint64_t units = (size + ROUND_BYTES - 1) / ROUND_BYTES;
+
   return (units == 0 ? 1 : units) * ROUND_BYTES;
 }
 
@@ -222,6 +223,7 @@ static inline unsigned
 log2_of (uint64_t value)
 {
   unsigned bits = value == 0 ? 0 : 64 - (unsigned)__builtin_clzll (value);
+
   return bits < N_LOG2 ? bits : N_LOG2 - 1;
 }
 

@@ -16,12 +16,15 @@ node_child (Paths *paths, uint32_t parent, uint64_t pc, uint32_t result)
 {
   uint64_t key = pc ^ ((uint64_t) parent + 1) << 33;
   uint32_t *number;
+
   for (;; key++)
     {
+      PathNode *node;
+
       number = sli_table_add (&paths->by_key, key);
       if (*number == 0)
         break;
-      PathNode *node = &paths->nodes[*number - 1];
+      node = &paths->nodes[*number - 1];
       if (node->parent != parent || node->pc != pc)
         continue;
       if (node->result != result)
@@ -47,6 +50,7 @@ chain_find (const Profile *profile, uint32_t node, uint32_t chain[CHAIN_MAX])
 {
   const TraceReader *reader = profile->sites->reader;
   uint32_t n = 0;
+
   for (uint32_t at = node; at >= TRACE_N_FIXED_NODES && n < CHAIN_MAX;
        at = reader->parents[at])
     chain[n++] = at;
@@ -58,6 +62,7 @@ sli_apply_paths (Paths *paths, const Profile *profile, const uint64_t *by_node)
 {
   const TraceReader *reader = profile->reader;
   uint32_t chain[CHAIN_MAX];
+
   node_child (paths, UINT32_MAX, 0, SITE_NONE);
   /* all of them first, since a later one may make an earlier one ambiguous */
   for (int pass = 0; pass < 2; pass++)
@@ -65,6 +70,7 @@ sli_apply_paths (Paths *paths, const Profile *profile, const uint64_t *by_node)
       {
         uint32_t result = profile->final_map[node], at = 0;
         uint32_t n = 0;
+
         if (by_node[node] > 0)
           n = chain_find (profile, node, chain);
         for (uint32_t i = 0; i < n; i++)

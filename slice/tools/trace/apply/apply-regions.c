@@ -43,6 +43,7 @@ bool
 sli_apply_is_served (const TraceEvent *event, Table *resizing)
 {
   bool resizes = sli_table_remove (resizing, event->thread) != 0;
+
   if (event->size > APPLY_BLOCK_BYTES_MAX)
     return false;
   switch (event->op)
@@ -101,6 +102,7 @@ static void
 chunk_close (Replay *replay, Chunk *chunk)
 {
   ApplySite *site = &replay->sites[chunk->result];
+
   chunk->is_open = false;
   if (chunk->n_live == 0)
     site->region_bytes -= chunk->top;
@@ -112,9 +114,11 @@ chunk_find (Replay *replay, uint32_t result, uint32_t thread, uint32_t bytes)
 {
   uint32_t *number
       = sli_table_add (&replay->open, (uint64_t) result << 32 | thread);
+
   if (*number != 0)
     {
       Chunk *chunk = &replay->chunks[*number - 1];
+
       if (chunk->top + bytes <= APPLY_CHUNK_BYTES)
         return *number - 1;
       chunk_close (replay, chunk);
@@ -148,16 +152,23 @@ static void
 event_alloc (Replay *replay, const TraceEvent *event)
 {
   uint32_t result = replay->profile->final_map[event->node];
+  ApplySite *site;
+  uint32_t bytes;
+  uint32_t plain;
+  uint32_t at;
+  Chunk *chunk;
+  uint32_t number;
+
   if (!sli_apply_is_served (event, &replay->resizing) || result == SITE_NONE)
     return;
-  ApplySite *site = &replay->sites[result];
-  uint32_t bytes = ((uint32_t) event->size + 15) & ~15u;
-  uint32_t plain = ((uint32_t) event->size + 23) & ~15u;
+  site = &replay->sites[result];
+  bytes = ((uint32_t) event->size + 15) & ~15u;
+  plain = ((uint32_t) event->size + 23) & ~15u;
   bytes = bytes == 0 ? 16 : bytes;
   plain = plain < 32 ? 32 : plain;
-  uint32_t at = chunk_find (replay, result, event->thread, bytes);
-  Chunk *chunk = &replay->chunks[at];
-  uint32_t number = block_number (replay);
+  at = chunk_find (replay, result, event->thread, bytes);
+  chunk = &replay->chunks[at];
+  number = block_number (replay);
   replay->blocks[number] = (Block){ at, chunk->top, bytes, plain };
   *sli_table_add (&replay->by_address, event->address) = number + 1;
   chunk_top (replay, chunk, chunk->top + bytes);
@@ -175,13 +186,17 @@ static void
 event_free (Replay *replay, const TraceEvent *event)
 {
   uint32_t number = sli_table_remove (&replay->by_address, event->address);
+  const Block *block;
+  Chunk *chunk;
+  ApplySite *site;
+
   if (event->op == TRACE_OP_REALLOC_FREE)
     *sli_table_add (&replay->resizing, event->thread) = 1;
   if (number == 0)
     return;
-  const Block *block = &replay->blocks[number - 1];
-  Chunk *chunk = &replay->chunks[block->chunk];
-  ApplySite *site = &replay->sites[chunk->result];
+  block = &replay->blocks[number - 1];
+  chunk = &replay->chunks[block->chunk];
+  site = &replay->sites[chunk->result];
   site->malloc_bytes -= block->malloc_bytes;
   chunk->n_live--;
   if (chunk->is_open && chunk->n_live == 0)
@@ -201,6 +216,7 @@ sli_apply_regions (Profile *profile, const ProfileOptions *options,
   Replay replay = { .profile = profile };
   Reading reading;
   const TraceEvent *event;
+
   replay.sites
       = sli_tool_zero ((profile->n_results + 1) * sizeof (ApplySite));
   replay.by_node

@@ -53,6 +53,7 @@ kind_choose (const Profile *profile, const ApplySite *site, SiteClass class)
 {
   uint64_t most = (uint64_t) (WASTE_SHARE * (double) site->malloc_peak);
   double share = BLOCKS_SHARE * (double) profile->totals.n_allocs;
+
   if (site->n_blocks < BLOCKS_MIN || (double) site->n_blocks < share)
     return KIND_NONE;
   /* malloc's cache of the thread serves a few blocks as fast */
@@ -70,6 +71,7 @@ static uint64_t
 pin_bytes (const ApplySite *site)
 {
   uint64_t bytes = site->malloc_peak / 2;
+
   return bytes < PIN_BYTES_MIN ? PIN_BYTES_MIN : bytes;
 }
 
@@ -82,6 +84,8 @@ module_number (Apply *apply, uint64_t pc, uint32_t *number)
 {
   const ReadModule *module
       = sli_symbols_module (apply->profile->symbols, pc);
+  const char *slash;
+
   if (module == NULL || module->n_build_id == 0 || module->n_build_id > 32)
     return false;
   for (uint32_t i = 0; i < apply->n_modules; i++)
@@ -94,7 +98,7 @@ module_number (Apply *apply, uint64_t pc, uint32_t *number)
       }
   if (apply->n_modules == APPLY_MODULES_MAX)
     return false;
-  const char *slash = strrchr (module->path, '/');
+  slash = strrchr (module->path, '/');
   apply->modules[apply->n_modules] = module;
   fputs ("module ", apply->file);
   for (uint32_t i = 0; i < module->n_build_id; i++)
@@ -112,6 +116,7 @@ path_frames (Apply *apply, uint32_t node, Frame frames[PATH_FRAMES_MAX])
   const PathNode *nodes = apply->paths->nodes;
   uint32_t n = 0;
   uint64_t pointer = 0; /* the stack pointer, from that of malloc's caller */
+
   for (uint32_t at = node; at != 0; at = nodes[at].parent)
     n++;
   if (n > PATH_FRAMES_MAX)
@@ -122,6 +127,7 @@ path_frames (Apply *apply, uint32_t node, Frame frames[PATH_FRAMES_MAX])
     {
       uint64_t bytes;
       int64_t end;
+
       if (!module_number (apply, frames[i].pc, &frames[i].module))
         return 0;
       if (i + 1 == n)
@@ -143,6 +149,7 @@ path_write (Apply *apply, const Frame *frames, uint32_t n)
     {
       const Symbol *symbol
           = sli_symbols_find (apply->profile->symbols, frames[i].pc);
+
       fprintf (apply->file, "frame %u 0x%llx %llu %s\n", frames[i].module,
                (unsigned long long) symbol->offset,
                (unsigned long long) frames[i].at, symbol->function);
@@ -158,6 +165,7 @@ site_head_write (Apply *apply, uint32_t result)
   const ApplySite *site = &apply->sites[result];
   const SiteResult *found = &apply->profile->results[result];
   char *name = sli_profile_site_name (apply->profile, found->site);
+
   fprintf (apply->file,
            "# %s: %llu bytes, at most %llu at once with malloc, %llu with "
            "this\n",
@@ -179,12 +187,15 @@ site_write (Apply *apply, uint32_t result)
 {
   Frame frames[PATH_FRAMES_MAX];
   bool any = false;
+
   for (uint32_t i = 1; i < apply->paths->n; i++)
     {
       const PathNode *node = &apply->paths->nodes[i];
+      uint32_t n;
+
       if (!node->ends || node->result != result)
         continue;
-      uint32_t n = path_frames (apply, i, frames);
+      n = path_frames (apply, i, frames);
       if (n == 0 || apply->n_frames + n > APPLY_FRAMES_MAX)
         continue;
       if (!any)
@@ -204,12 +215,14 @@ sli_apply_write (Profile *profile, const ApplySite *sites, const Paths *paths,
                   .paths = paths,
                   .file = file };
   uint32_t n = 0;
+
   apply.kinds = sli_tool_zero ((profile->n_results + 1) * sizeof (Kind));
   fprintf (file, "slice-advice 1\n# %s\n", profile->reader->command);
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
       uint32_t result = profile->ranked[rank];
       SiteClass class = profile->results[result].verdict.class;
+
       if (choice.only != NULL && !choice.only[result])
         continue;
       apply.kinds[result] = !choice.all

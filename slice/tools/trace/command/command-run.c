@@ -177,6 +177,7 @@ program_same (const Stages *stages, const char *name)
 {
   struct stat status = { 0 };
   char *path = sli_program_find (name);
+  const char *words[2] = { NULL };
   char *text;
   bool same;
 
@@ -188,7 +189,7 @@ program_same (const Stages *stages, const char *name)
   text = sli_tool_text ("%s %lld %lld.%09ld", path, (long long) status.st_size,
                         (long long) status.st_mtim.tv_sec,
                         (long) status.st_mtim.tv_nsec);
-  const char *const words[] = { text, NULL };
+  words[0] = text;
   same = is_remembered (stages, "program", words, true);
   free (text);
   free (path);

@@ -26,11 +26,13 @@ sli_measure (const char *command, void (*prepare) (const void *data),
   int status;
   struct rusage usage;
   pid_t pid = fork ();
+
   if (pid < 0)
     sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
   if (pid == 0)
     {
       int null = open ("/dev/null", O_WRONLY);
+
       dup2 (null, STDOUT_FILENO);
       signal (SIGXFSZ, SIG_DFL);
       if (prepare != NULL)

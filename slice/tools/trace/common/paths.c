@@ -16,6 +16,7 @@ static bool
 own_folder (char own[PATH_MAX])
 {
   ssize_t n = readlink ("/proc/self/exe", own, PATH_MAX - 1);
+
   if (n <= 0)
     return false;
   own[n] = '\0';
@@ -37,6 +38,7 @@ char *
 sli_path_beside (const char *const *folders, const char *name)
 {
   char own[PATH_MAX], *found = NULL;
+
   if (!own_folder (own))
     return NULL;
   for (; *folders != NULL && found == NULL; folders++)
@@ -50,6 +52,7 @@ static const char *
 below_prefix (const char *folder)
 {
   size_t n = strlen (SLICE_TRACE_PREFIX);
+
   return strncmp (folder, SLICE_TRACE_PREFIX, n) == 0 && folder[n] == '/'
              ? folder + n
              : NULL;
@@ -61,9 +64,11 @@ sli_path_installed (const char *folder, const char *name)
   char own[PATH_MAX], *found = NULL;
   const char *programs = below_prefix (SLICE_TRACE_BINDIR);
   const char *wanted = below_prefix (folder);
+
   if (programs != NULL && wanted != NULL && own_folder (own))
     {
       size_t n = strlen (own), n_programs = strlen (programs);
+
       if (n >= n_programs && strcmp (own + n - n_programs, programs) == 0)
         found = readable (sli_tool_text ("%.*s%s/%s", (int)(n - n_programs),
                                          own, wanted, name));

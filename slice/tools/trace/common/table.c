@@ -46,11 +46,11 @@ sli_table_add_text (Table *table, const char *text, const void *items,
   for (uint64_t key = sli_xxh64 (text, strlen (text), 0);; key++)
     {
       uint32_t *value = sli_table_add (table, key);
+      const char *const *item;
 
       if (*value == 0)
         return value;
-      const char *const *item
-          = (const void *) ((const char *) items + (*value - 1) * item_bytes);
+      item = (const void *) ((const char *) items + (*value - 1) * item_bytes);
       if (strcmp (*item, text) == 0)
         return value;
     }

@@ -54,6 +54,7 @@ static inline TableEntry *
 table_slot (const Table *table, uint64_t key)
 {
   size_t at = table_home (table, key);
+
   while (table->entries[at].value != 0 && table->entries[at].key != key)
     at = (at + 1) & (table->n_slots - 1);
   return &table->entries[at];

@@ -101,6 +101,7 @@ void
 sli_tool_expression (regex_t *compiled, const char *expression)
 {
   int error = regcomp (compiled, expression, REG_EXTENDED | REG_NOSUB);
+
   if (error == REG_ESPACE)
     sli_tool_exit (TOOL_FAILED, "no memory for %s", expression);
   if (error != 0)

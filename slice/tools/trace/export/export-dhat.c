@@ -13,12 +13,12 @@ by_stack (const Profile *profile)
 {
   uint32_t n = profile->reader->n_nodes;
   uint32_t *map = sli_tool_alloc (n * sizeof *map);
+  const uint32_t *maps[1] = { map };
   Analysis *analysis;
   TraceEvent event;
 
   for (uint32_t node = 0; node < n; node++)
     map[node] = profile->sites->allocs[node] > 0 ? node : SITE_NONE;
-  const uint32_t *maps[1] = { map };
   analysis = sli_analysis_new (1, maps, &n);
   sli_trace_rewind (profile->reader);
   while (sli_trace_next (profile->reader, &event))

@@ -14,6 +14,7 @@ massif_tree (FILE *file, const CallNode *node, int depth, double least)
 {
   unsigned n_large = 0, n_small = 0;
   uint64_t small = 0;
+
   for (const CallNode *at = node->children; at != NULL; at = at->next)
     if ((double)at->value >= least && depth < MASSIF_DEPTH_MAX)
       n_large++;
@@ -51,6 +52,7 @@ massif_peak (const Profile *profile, FILE *file)
 {
   CallNode root = sli_call_tree_make (profile, profile->peak_live,
                                       TREE_OF_CALLERS, MASSIF_DEPTH_MAX);
+
   massif_tree (file, &root, 0, MASSIF_SHARE_MIN * (double)root.value);
   sli_call_tree_free (&root);
 }
@@ -77,11 +79,13 @@ sli_export_massif (const Profile *profile, FILE *file)
                                                     - totals->first_ticks);
   bool peak_done = false;
   unsigned number = 0;
+
   fprintf (file, "desc: slice-trace\ncmd: %s\ntime_unit: ms\n",
            profile->reader->command);
   for (uint32_t i = 0; i < series->n; i += SERIES_COLUMNS / MASSIF_SNAPSHOTS)
     {
       double msec = span * i / SERIES_COLUMNS;
+
       if (!peak_done && (msec > peak || i + 10 >= series->n))
         {
           massif_snapshot (file, number++, peak, totals->peak);

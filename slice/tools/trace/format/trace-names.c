@@ -46,5 +46,6 @@ sli_trace_op_name (unsigned op)
           [TRACE_OP_SCOPE_BEGIN] = "scope-begin",
           [TRACE_OP_SCOPE_END] = "scope-end",
           [TRACE_OP_MARK] = "mark" };
+
   return op < TRACE_N_OPS && names[op] != NULL ? names[op] : "?";
 }

@@ -61,12 +61,12 @@ sli_nodes_pack (Process *process, bool ended)
   for (uint32_t i = first; i < end; i++, n++)
     {
       uint64_t pc = atomic_load (&nodes[i].pc);
+      uint64_t parts[2];
 
       if (pc == 0 && !ended && i >= TRACE_N_FIXED_NODES)
         break;
-      uint64_t parts[2]
-          = { i - nodes[i].parent,
-              (pc - last) << 1 ^ (uint64_t) ((int64_t) (pc - last) >> 63) };
+      parts[0] = i - nodes[i].parent;
+      parts[1] = (pc - last) << 1 ^ (uint64_t) ((int64_t) (pc - last) >> 63);
       last = pc;
       for (int part = 0; part < 2; part++)
         {
@@ -154,6 +154,7 @@ sli_chunks_pack (Packer *packer, Process *process, bool ended)
 
   _Atomic uint32_t *states
       = (_Atomic uint32_t *) (process->map + SPOOL_STATES_OFFSET);
+
   n = atomic_load (&process->head->n_chunks);
   for (uint32_t i = 0; i < n && i < SPOOL_CHUNKS_MAX; i++)
     {

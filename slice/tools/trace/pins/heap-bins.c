@@ -28,6 +28,7 @@ tcache_count (HeapBins *bins, uint32_t thread, uint64_t size)
   if (thread >= bins->n_threads)
     {
       uint32_t n = thread + 16;
+
       bins->tcache = sli_tool_grow (bins->tcache, n * sizeof *bins->tcache);
       memset (bins->tcache + bins->n_threads, 0,
               (n - bins->n_threads) * sizeof *bins->tcache);
@@ -49,6 +50,7 @@ static FastBins *
 fast_get (HeapBins *bins, uint64_t segment)
 {
   FastBins *fast = sli_bins_fast (bins, segment);
+
   if (fast != NULL)
     return fast;
   bins->fast
@@ -61,6 +63,7 @@ static void
 fast_put (HeapBins *bins, uint64_t segment, uint64_t address)
 {
   FastBins *fast = fast_get (bins, segment);
+
   if (fast->n == fast->capacity)
     {
       fast->capacity = 2 * fast->capacity + 256;
@@ -77,6 +80,7 @@ sli_bins_put (HeapBins *bins, uint32_t thread, uint64_t segment,
   if (size <= TCACHE_BYTES_MAX)
     {
       uint8_t *count = tcache_count (bins, thread, size);
+
       if (*count < TCACHE_BLOCKS)
         {
           ++*count;

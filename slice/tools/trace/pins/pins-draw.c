@@ -38,6 +38,7 @@ static int
 number_compare (const void *a, const void *b)
 {
   const uint64_t *one = a, *other = b;
+
   return (*one > *other) - (*one < *other);
 }
 
@@ -46,6 +47,7 @@ rows_make (const Pins *pins)
 {
   Rows rows = { 0 };
   size_t n_cells = 0;
+
   for (unsigned i = 0; i < PINS_SAMPLES; i++)
     n_cells += pins->samples[i].n_cells;
   rows.numbers = sli_tool_alloc ((n_cells + 1) * sizeof *rows.numbers);
@@ -69,6 +71,7 @@ row_of (const Rows *rows, uint64_t number)
 {
   const uint64_t *at = bsearch (&number, rows->numbers, rows->n,
                                 sizeof *rows->numbers, number_compare);
+
   return (size_t)(at - rows->numbers) / rows->per_row;
 }
 
@@ -80,6 +83,7 @@ level_of (const Pins *pins, const PinsCell *cell)
                              << pins->page_shift);
   unsigned level
       = (unsigned)((double)cell->live_bytes / resident * PICTURE_LEVELS);
+
   return level < PICTURE_LEVELS ? level : PICTURE_LEVELS - 1;
 }
 
@@ -88,10 +92,12 @@ static void
 sample_mark (const Pins *pins, const Rows *rows, unsigned sample, Grid grid)
 {
   const PinsSample *at = &pins->samples[sample];
+
   for (uint32_t i = 0; i < at->n_cells;)
     {
       size_t row = row_of (rows, at->cells[i].number);
       PinsCell sum = { 0 };
+
       for (; i < at->n_cells && row_of (rows, at->cells[i].number) == row; i++)
         {
           sum.resident_pages += at->cells[i].resident_pages;
@@ -123,6 +129,7 @@ grid_draw (const Pins *pins, const Rows *rows, int bottom, int height,
            FILE *file)
 {
   Grid grid = sli_tool_zero ((rows->n + 1) * sizeof *grid);
+
   for (unsigned i = 0; i < PINS_SAMPLES; i++)
     sample_mark (pins, rows, i, grid);
   for (size_t row = 0; row * rows->per_row < rows->n; row++)
@@ -169,6 +176,7 @@ sli_pins_draw (const Pins *pins, FILE *file)
   double moment = pins->end_seconds > 0
                       ? pins->at_seconds / pins->end_seconds
                       : 0;
+
   fprintf (file,
            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
            "role=\"img\">\n<title>Resident address space over time of ",

@@ -13,6 +13,7 @@ static char *
 site_name (const Pins *pins, const PinsSite *site)
 {
   const Profile *profile = pins->profile;
+
   if (site->result == profile->n_results)
     return sli_tool_text ("(freed blocks in malloc's bins)");
   return sli_profile_site_name (profile, profile->results[site->result].site);
@@ -60,6 +61,7 @@ sli_pins_print (const Pins *pins, FILE *file, uint32_t n_rows)
     {
       const PinsSite *site = &pins->sites[i];
       char *name = site_name (pins, site);
+
       fprintf (file, "%10s %10s %9llu %8llu ",
                sli_human_bytes ((double)site->pinned_bytes),
                sli_human_bytes ((double)site->live_bytes),
@@ -82,10 +84,12 @@ site_write (const Pins *pins, const PinsSite *site, JsonOut *out)
 {
   const Profile *profile = pins->profile;
   char *name = site_name (pins, site);
+
   sli_json_begin (out, NULL, '{');
   if (site->result < profile->n_results)
     {
       char key[20];
+
       snprintf (key, sizeof key, "%016llx",
                 (unsigned long long)sli_sites_key (
                     profile->sites, profile->results[site->result].site));
@@ -112,6 +116,7 @@ samples_write (const Pins *pins, JsonOut *out)
   for (unsigned i = 0; i < PINS_SAMPLES; i++)
     {
       const PinsSample *sample = &pins->samples[i];
+
       sli_json_begin (out, NULL, '[');
       sli_json_real (out, NULL,
                      sli_profile_seconds (
@@ -129,6 +134,7 @@ void
 sli_pins_write (const Pins *pins, FILE *file)
 {
   JsonOut out = { .file = file };
+
   sli_json_begin (&out, NULL, '{');
   sli_json_text (&out, "format", "slice-trace pins 1");
   sli_json_text (&out, "command", pins->profile->reader->command);

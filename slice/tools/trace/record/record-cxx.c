@@ -58,6 +58,7 @@ static inline void *
 next_of (void **place, const char *name)
 {
   void *found = __atomic_load_n (place, __ATOMIC_RELAXED);
+
   if (UNLIKELY (found == NULL))
     {
       found = sli_record_next (name);
@@ -72,6 +73,7 @@ static bool
 tag_set (unsigned op)
 {
   bool outermost = sli_record_self.tag == 0;
+
   if (outermost)
     sli_record_self.tag = (uint8_t)op;
   return outermost;
@@ -102,9 +104,20 @@ static inline void *
 new_plain (int array, int kind, unsigned op, size_t size)
 {
   NewPlain *call = next_of (&next_new[array][kind], new_names[array][kind]);
+
   return sample_is_beyond (&sli_record_self, size) && call != NULL
              ? call (size)
              : new_tagged (call, op, size);
+}
+
+static __attribute__ ((noinline)) void *
+new_with_tagged (void *(*call) (size_t, size_t), int kind, unsigned op,
+                 size_t size, size_t argument)
+{
+  TAGGED (op);
+  if (call != NULL)
+    return call (size, argument);
+  return kind == NEW_NOTHROW ? malloc (size) : aligned_alloc (argument, size);
 }
 
 static void *
@@ -112,12 +125,10 @@ new_with (int array, int kind, unsigned op, size_t size, size_t argument)
 {
   void *(*call) (size_t, size_t)
       = next_of (&next_new[array][kind], new_names[array][kind]);
+
   if (sample_is_beyond (&sli_record_self, size) && call != NULL)
     return call (size, argument);
-  TAGGED (op);
-  if (call != NULL)
-    return call (size, argument);
-  return kind == NEW_NOTHROW ? malloc (size) : aligned_alloc (argument, size);
+  return new_with_tagged (call, kind, op, size, argument);
 }
 
 static void *
@@ -127,6 +138,7 @@ new_aligned_nothrow (int array, unsigned op, size_t size, size_t alignment,
   void *(*call) (size_t, size_t, const void *)
       = next_of (&next_new[array][NEW_ALIGNED_NOTHROW],
                  new_names[array][NEW_ALIGNED_NOTHROW]);
+
   TAGGED (op);
   return call == NULL ? aligned_alloc (alignment, size)
                       : call (size, alignment, nothrow);
@@ -202,6 +214,7 @@ delete_with (int array, int kind, unsigned op, void *block, size_t a, size_t b)
 {
   Delete *call
       = next_of (&next_delete[array][kind], delete_names[array][kind]);
+
   if (sample_is_no_block (block) && call != NULL)
     call (block, a, b);
   else

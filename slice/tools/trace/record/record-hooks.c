@@ -36,6 +36,7 @@ static void
 hook_alloc (SliceTraceKind kind, const void *block, size_t bytes)
 {
   RecordThread *self = &sli_record_self;
+
   if (sample_passes (self, bytes))
     return;
   self->hooked = true;
@@ -48,6 +49,7 @@ static void
 hook_free (SliceTraceKind kind, const void *block, size_t bytes)
 {
   RecordThread *self = &sli_record_self;
+
   (void)bytes;
   if (sample_is_no_block (block))
     return;
@@ -62,6 +64,7 @@ hook_realloc (SliceTraceKind kind, const void *old_block, const void *block,
             size_t bytes)
 {
   RecordThread *self = &sli_record_self;
+
   if (sample_is_no_block (old_block) && sample_passes (self, bytes))
     return;
   self->hooked = true;
@@ -80,6 +83,7 @@ static void
 hook_internal (bool begins)
 {
   RecordThread *self = &sli_record_self;
+
   if (begins && self->inside++ == 0)
     {
       self->sample_outside = self->sample_left;

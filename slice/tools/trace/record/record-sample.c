@@ -49,6 +49,7 @@ filter_add (uint64_t address, int n)
   uint8_t old;
 
   _Atomic uint8_t *count = &sli_sample_filter[sample_slot (address)];
+
   old = atomic_load (count);
   while (old != SAMPLE_FILTER_ALWAYS
          && !atomic_compare_exchange_weak (count, &old, (uint8_t) (old + n)))

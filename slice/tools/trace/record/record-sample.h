@@ -26,6 +26,7 @@ static inline uint32_t
 sample_slot (uint64_t address)
 {
   uint32_t low = (uint16_t)address;
+
   __asm__ ("" : "+r"(low)); /* or gcc shifts first, and then extends */
   return low >> (16 - SAMPLE_FILTER_BITS);
 }

@@ -203,6 +203,7 @@ __libc_start_main (int (*main_function) (int, char **, char **), int argc,
   int (*call) (int (*) (int, char **, char **), int, char **, void (*) (void),
                void (*) (void), void (*) (void), void *)
       = dlsym (RTLD_NEXT, "__libc_start_main");
+
   self = &sli_record_self;
   if (sli_record_enter (self))
     {

@@ -264,6 +264,8 @@ ReplayFile
 sli_replay_write (Profile *profile, const ProfileOptions *options)
 {
   ReplayFile file = { .fd = sli_file_unnamed () };
+  const uint32_t *maps[1] = { profile->final_map };
+  const uint32_t n_sites[1] = { profile->n_results };
   OpWriter writer;
   Analysis *analysis;
   Reading reading;
@@ -272,8 +274,6 @@ sli_replay_write (Profile *profile, const ProfileOptions *options)
   snprintf (file.path, sizeof file.path, "/proc/self/fd/%d", file.fd);
   writer = (OpWriter){ .profile = profile };
   writer.burst = sli_tool_zero ((profile->n_results + 1) * sizeof (Burst));
-  const uint32_t *maps[1] = { profile->final_map };
-  const uint32_t n_sites[1] = { profile->n_results };
   analysis = sli_analysis_new (1, maps, n_sites);
   analysis->observer = (Observer){ op_allocated, op_freed, &writer };
   for (uint32_t i = 0; i < profile->n_results; i++)

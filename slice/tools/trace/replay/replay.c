@@ -66,16 +66,9 @@ self_spawn (char *const *arguments, int out, char **environment)
 static pid_t
 child_spawn (const ReplayTask *task, int out, char **environment)
 {
+  const char *backend
+      = task->advised ? "advised" : sli_backend_name (task->backend);
   char numbers[6][24];
-  const char *backend;
-
-  snprintf (numbers[0], 24, "%u", task->only_site);
-  snprintf (numbers[1], 24, "%u", task->n_repeats);
-  snprintf (numbers[2], 24, "%zu", task->block_bytes);
-  snprintf (numbers[3], 24, "%u", task->pollute_lines);
-  snprintf (numbers[4], 24, "%d", task->litter);
-  snprintf (numbers[5], 24, "%d", (int) task->frees);
-  backend = task->advised ? "advised" : sli_backend_name (task->backend);
   char *arguments[] = { (char *) "slice-trace",
                         (char *) "replay-run",
                         (char *) (uintptr_t) task->ops_path,
@@ -87,6 +80,13 @@ child_spawn (const ReplayTask *task, int out, char **environment)
                         numbers[4],
                         numbers[5],
                         NULL };
+
+  snprintf (numbers[0], 24, "%u", task->only_site);
+  snprintf (numbers[1], 24, "%u", task->n_repeats);
+  snprintf (numbers[2], 24, "%zu", task->block_bytes);
+  snprintf (numbers[3], 24, "%u", task->pollute_lines);
+  snprintf (numbers[4], 24, "%d", task->litter);
+  snprintf (numbers[5], 24, "%d", (int) task->frees);
   return self_spawn (arguments, out, environment);
 }
 

@@ -30,6 +30,7 @@ static int
 double_compare (const void *a, const void *b)
 {
   double left = *(const double *)a, right = *(const double *)b;
+
   return left < right ? -1 : left > right;
 }
 
@@ -37,6 +38,7 @@ double
 sli_mean (const double *values, size_t n)
 {
   double sum = 0;
+
   for (size_t i = 0; i < n; i++)
     sum += values[i];
   return n > 0 ? sum / (double)n : 0;
@@ -46,6 +48,7 @@ double
 sli_deviation (const double *values, size_t n)
 {
   double mean = sli_mean (values, n), sum = 0;
+
   for (size_t i = 0; i < n; i++)
     sum += (values[i] - mean) * (values[i] - mean);
   return n > 1 ? sqrt (sum / (double)(n - 1)) : 0;
@@ -57,6 +60,7 @@ static double
 student_quantile (double freedom)
 {
   const double z = NORMAL_QUANTILE, z2 = z * z;
+
   return z
          * (1 + (z2 + 1) / (4 * freedom)
             + ((5 * z2 + 16) * z2 + 3) / (96 * freedom * freedom)
@@ -87,9 +91,11 @@ sli_resample (const double *before, const double *after, size_t n)
   uint64_t state = 42;
   Resampled result = { .ratio = sli_mean (after, n) / sli_mean (before, n) };
   double *ratios = sli_tool_alloc (N_RESAMPLES * sizeof *ratios);
+
   for (int i = 0; i < N_RESAMPLES; i++)
     {
       double sums[2] = { 0, 0 };
+
       for (size_t k = 0; k < n; k++)
         {
           sums[0] += before[random_next (&state) % n];

@@ -31,11 +31,13 @@ typedef struct
 static const JsonValue *
 part_find (const JsonValue *at, const Scope *scope, const char *part)
 {
+  size_t i;
+
   if (strcmp (part, "@site") == 0)
     return sli_stage_site (at, sli_json_string (scope->value, "key"));
   if (!isdigit ((unsigned char) *part))
     return sli_json_get (at, part);
-  size_t i = strtoul (part, NULL, 10);
+  i = strtoul (part, NULL, 10);
   return at != NULL && i < at->n_items ? &at->items[i] : NULL;
 }
 
@@ -45,6 +47,7 @@ value_find (const Page *page, const Scope *scope, char *path)
 {
   const JsonValue *at = *path == '/' ? page->document : scope->value;
   char *rest;
+
   if (strcmp (path, "@") == 0)
     return &scope->index;
   for (char *part = strtok_r (path, "./", &rest); part != NULL;
@@ -66,9 +69,11 @@ is_true (const Page *page, const Scope *scope, char *condition)
 {
   char *words = condition + strcspn (condition, "=<");
   char sign = *words;
+  const JsonValue *value;
+
   if (sign != '\0')
     *words++ = '\0';
-  const JsonValue *value = value_find (page, scope, condition);
+  value = value_find (page, scope, condition);
   if (sign == '<')
     return value != NULL && value->number < atoi (words);
   if (sign == '=')
@@ -86,18 +91,22 @@ static void
 value_put (const Page *page, const Scope *scope, char *mark)
 {
   char *helper = mark + strcspn (mark, "|");
+  char *words;
+  const JsonValue *value;
+  const PageHelper *found;
+
   if (*helper != '\0')
     *helper++ = '\0';
-  char *words = helper + strcspn (helper, ":");
+  words = helper + strcspn (helper, ":");
   if (*words != '\0')
     *words++ = '\0';
-  const JsonValue *value = value_find (page, scope, mark);
+  value = value_find (page, scope, mark);
   if (*helper == '\0')
     {
       sli_page_text (page, value, words);
       return;
     }
-  const PageHelper *found = sli_page_helpers;
+  found = sli_page_helpers;
   while (found->name != NULL && strcmp (found->name, helper) != 0)
     found++;
   assert (found->name != NULL);
@@ -109,12 +118,14 @@ file_put (const Page *page, const Scope *scope, char *mark)
 {
   char *path = mark + strcspn (mark, " ");
   Scope inner = *scope;
+  const PageFile *found;
+
   if (*path != '\0')
     {
       *path++ = '\0';
       inner.value = value_find (page, scope, path);
     }
-  const PageFile *found = sli_page_files;
+  found = sli_page_files;
   while (found->name != NULL && strcmp (found->name, mark) != 0)
     found++;
   assert (found->name != NULL);
@@ -127,12 +138,15 @@ items_put (const Page *page, const Scope *scope, char *mark, const char *at)
 {
   char *words = mark + strcspn (mark, " ");
   size_t most = *words == '\0' ? SIZE_MAX : strtoul (words, NULL, 10);
+  const JsonValue *value;
+  Scope item;
+  const char *end = NULL;
+
   *words = '\0';
-  const JsonValue *value = value_find (page, scope, mark);
+  value = value_find (page, scope, mark);
   if (value != NULL && value->type == JSON_OBJECT)
     return text_fill (page, at, &(Scope){ .value = value }, true);
-  Scope item = { .index = { .type = JSON_NUMBER } };
-  const char *end = NULL;
+  item = (Scope){ .index = { .type = JSON_NUMBER } };
   for (size_t i = 0; value != NULL && i < value->n_items && i < most; i++)
     {
       item.value = &value->items[i];
@@ -174,12 +188,15 @@ static const char *
 text_fill (const Page *page, const char *at, const Scope *scope, bool shown)
 {
   const char *begin;
+
   while ((begin = strstr (at, "{{")) != NULL)
     {
+      const char *end;
+      char mark[MARK_MOST];
+
       if (shown)
         fwrite (at, 1, (size_t) (begin - at), page->file);
-      const char *end = strstr (begin, "}}");
-      char mark[MARK_MOST];
+      end = strstr (begin, "}}");
       assert (end != NULL && end - begin < MARK_MOST);
       snprintf (mark, sizeof mark, "%.*s", (int) (end - begin - 2), begin + 2);
       at = end + 2;
@@ -196,6 +213,7 @@ void
 sli_page_text (const Page *page, const JsonValue *value, const char *words)
 {
   size_t most = *words == '\0' ? TEXT_MOST : strtoul (words, NULL, 10);
+
   if (value != NULL && value->type == JSON_NUMBER)
     fprintf (page->file, "%.0f", value->number);
   else if (value != NULL && value->text != NULL)
@@ -206,6 +224,7 @@ void
 sli_page_write (const Page *page, const char *name)
 {
   char mark[MARK_MOST];
+
   snprintf (mark, sizeof mark, "%s", name);
   file_put (page, &(Scope){ .value = page->document }, mark);
 }

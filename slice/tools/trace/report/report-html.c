@@ -69,6 +69,7 @@ HELPER (error)
 {
   char *sd = sli_tool_text ("%s_sd", words);
   double estimate = sli_json_number (value, words);
+
   fprintf (page->file, "%.1f",
            estimate > 0 ? 100 * sli_json_number (value, sd) / estimate : 0);
   free (sd);
@@ -112,6 +113,7 @@ HELPER (dropped)
 {
   double dropped = sli_json_number (value, "dropped_nested")
                    + sli_json_number (value, "dropped_full");
+
   fputs (sli_human_count (dropped), page->file);
 }
 
@@ -120,9 +122,11 @@ HELPER (dropped)
 HELPER (time)
 {
   const JsonValue *times = sli_json_get (page->document, "times");
+  double nsec;
+
   if (times != NULL)
     value = sli_stage_site (times, sli_json_string (value, "key"));
-  double nsec = sli_stage_site_nsec (value);
+  nsec = sli_stage_site_nsec (value);
   if (nsec > 0 && strcmp (words, "nsec") == 0)
     fprintf (page->file, "%.0f", nsec);
   else if (nsec > 0)
@@ -134,6 +138,7 @@ HELPER (time)
 HELPER (sentence)
 {
   char *sentence = sli_report_sentence (value);
+
   sli_html_text (page->file, sentence, strlen (sentence));
   free (sentence);
 }
@@ -146,6 +151,7 @@ HELPER (remedy)
 HELPER (certainty)
 {
   char *certainty = sli_report_certainty (value);
+
   fputs (certainty, page->file);
   free (certainty);
 }
@@ -153,6 +159,7 @@ HELPER (certainty)
 HELPER (band)
 {
   const JsonValue *patterns = sli_json_get (page->document, "patterns");
+
   fprintf (page->file, "%d",
            sli_report_band (patterns, sli_json_string (value, "name")));
 }
@@ -165,6 +172,7 @@ HELPER (series)
   const JsonValue *patterns = sli_json_get (page->document, "patterns");
   double end = sli_json_number (totals_of (page), words);
   bool by_time = strcmp (words, "seconds") == 0;
+
   sli_svg_series (page->file, value, by_time ? "time" : words,
                   sli_json_get (patterns, "rss"),
                   sli_json_number (totals_of (page), "peak"),
@@ -180,6 +188,7 @@ HELPER (bars)
   bool is_usec = strcmp (words, "life_usec") == 0;
   char *title = sli_tool_text ("Histogram by %s: blocks and bytes",
                                is_usec ? "life in microseconds" : words);
+
   sli_svg_bars (page->file, sli_json_get (value, counts),
                 sli_json_get (value, bytes), title);
   free (counts);
@@ -247,6 +256,7 @@ sli_report_html (const Report *report, FILE *file)
   const JsonValue *documents[]
       = { report->patterns, report->advice, report->replay, report->times };
   JsonValue items[4], whole = { .type = JSON_OBJECT, .items = items };
+
   for (size_t i = 0; i < 4; i++)
     if (documents[i] != NULL)
       {

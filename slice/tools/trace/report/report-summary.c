@@ -20,6 +20,7 @@ static const JsonValue *
 largest_find (const JsonValue *sites)
 {
   const JsonValue *largest = NULL;
+
   for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
     if (largest == NULL
         || sli_json_number (&sites->items[i], "peak")
@@ -33,6 +34,7 @@ name_short (const JsonValue *site)
 {
   const char *name = sli_json_string (site, "name");
   size_t n = name == NULL ? 0 : strlen (name);
+
   if (n > NAME_MOST)
     n = strcspn (name, "(");
   return n == 0 ? sli_tool_text ("one site")
@@ -56,19 +58,27 @@ sli_report_sentence (const JsonValue *patterns)
   const JsonValue *site = largest_find (sli_json_get (patterns, "sites"));
   double peak = sli_json_number (totals, "peak");
   double calls = sli_json_number (totals, "calls");
+  char *name;
+  char *end;
+  char *most;
+  char *mean;
+  char *of_site;
+  char *sentence;
+
   if (site == NULL || calls < 1)
     return sli_tool_text ("The program allocated nothing.");
-  char *name = name_short (site);
-  char *end = end_text (sli_json_number (totals, "end_bytes"), peak);
-  char *most = sli_tool_text ("%s", sli_human_bytes (peak));
-  char *mean = sli_tool_text (
+  name = name_short (site);
+  end = end_text (sli_json_number (totals, "end_bytes"), peak);
+  most = sli_tool_text ("%s", sli_human_bytes (peak));
+  mean = sli_tool_text (
       "%s", sli_human_bytes (sli_json_number (totals, "bytes") / calls));
-  char *of_site = sli_tool_text (
-      "%s", sli_human_bytes (sli_json_number (site, "peak")));
-  char *sentence = sli_tool_text (
-      "The heap grows to %s, of which up to %s are from %s; the %s blocks have "
-      "%s on average, and %s.",
-      most, of_site, name, sli_human_count (calls), mean, end);
+  of_site
+      = sli_tool_text ("%s", sli_human_bytes (sli_json_number (site, "peak")));
+  sentence = sli_tool_text ("The heap grows to %s, of which up to %s are from "
+                            "%s; the %s blocks have "
+                            "%s on average, and %s.",
+                            most, of_site, name, sli_human_count (calls), mean,
+                            end);
   free (of_site);
   free (mean);
   free (most);
@@ -93,6 +103,7 @@ sli_report_remedy (const JsonValue *site)
     { "slice", "Slices" },
   };
   const char *class = sli_json_string (site, "class");
+
   for (size_t i = 0; class != NULL && i < sizeof remedies / sizeof *remedies;
        i++)
     if (strcmp (class, remedies[i][0]) == 0)
@@ -109,6 +120,7 @@ sli_report_certainty (const JsonValue *site)
   const char *word = share <= 0.25  ? "a good estimate"
                      : share <= 0.6 ? "a fair estimate"
                                     : "a rough estimate";
+
   return sli_tool_text ("%s, %.0f %% either way", word, ceil (100 * share));
 }
 
@@ -116,6 +128,7 @@ int
 sli_report_band (const JsonValue *patterns, const char *name)
 {
   const JsonValue *bands = sli_json_get (patterns, "bands");
+
   for (size_t i = 0; bands != NULL && name != NULL && i < bands->n_items; i++)
     if (bands->items[i].text != NULL
         && strcmp (bands->items[i].text, name) == 0)

@@ -24,6 +24,7 @@ character_put (FILE *file, const char *text, size_t n_bytes)
                        : n_bytes == 1 && (text[0] < 0x20 || text[0] == 0x7f)
                            ? " "
                            : NULL;
+
   if (entity != NULL)
     fputs (entity, file);
   else
@@ -37,6 +38,7 @@ sli_html_text (FILE *file, const char *text, size_t most)
   for (size_t i = 0; i < most && *text != '\0'; i++)
     {
       size_t n_bytes = sli_utf8_length (text);
+
       character_put (file, text, n_bytes);
       text += n_bytes == 0 ? 1 : n_bytes;
     }
@@ -67,6 +69,7 @@ static double
 rss_most (const JsonValue *rss)
 {
   double most = 0;
+
   for (size_t i = 0; rss != NULL && i < rss->n_items; i++)
     most = fmax (most, sli_json_item_number (&rss->items[i], 1));
   return most;
@@ -78,6 +81,7 @@ static double
 series_most (const JsonValue *total, const JsonValue *rss, double peak)
 {
   double most = peak;
+
   for (size_t i = 0; total != NULL && i < total->n_items; i++)
     most = fmax (most, total->items[i].number);
   most = fmax (most, fmin (rss_most (rss), 2 * most));
@@ -91,6 +95,7 @@ ticks_distance (double most)
 {
   double power = pow (10, floor (log10 (most)));
   double lead = most / power;
+
   return power * (lead < 2 ? 0.5 : lead < 5 ? 1 : 2);
 }
 
@@ -98,6 +103,7 @@ static void
 ticks_draw (FILE *file, double most)
 {
   double step = ticks_distance (most);
+
   for (double at = step; at < most; at += step)
     fprintf (file, "<path class=\"tick\" d=\"M0 %.1fH600\"/>",
              SERIES_HEIGHT * (1 - at / most));
@@ -108,6 +114,7 @@ static void
 ticks_name (FILE *file, double most)
 {
   double step = ticks_distance (most);
+
   for (double at = step; at < most; at += step)
     fprintf (file, "<span class=\"tick\" style=\"top:%.1f%%\">%s</span>",
              100 * (1 - at / most), sli_human_bytes (at));
@@ -119,10 +126,12 @@ bands_draw (FILE *file, const JsonValue *bands, double most)
 {
   size_t n = bands->n_items == 0 ? 0 : bands->items[0].n_items;
   double *low = sli_tool_zero ((n + 1) * sizeof *low);
+
   for (size_t band = 0; band < bands->n_items; band++)
     {
       const JsonValue *values = &bands->items[band];
       double sum = 0;
+
       for (size_t i = 0; i < n; i++)
         sum += sli_json_item_number (values, i);
       if (sum <= 0)
@@ -166,10 +175,13 @@ sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
   double most = series_most (total, by_time ? rss : NULL, peak);
   char *title = sli_tool_text ("Live bytes over %s, at most %s", axis,
                                sli_human_bytes (peak));
+  size_t n;
+  size_t peak_at = 0;
+
   fputs ("<div class=\"plot\">", file);
   svg_begin (file, "wide", 600, SERIES_HEIGHT, title, true);
   free (title);
-  size_t n = total == NULL ? 0 : total->n_items, peak_at = 0;
+  n = total == NULL ? 0 : total->n_items;
   if (bands != NULL)
     bands_draw (file, bands, most);
   ticks_draw (file, most);
@@ -211,18 +223,21 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
 {
   size_t n = counts == NULL ? 0 : counts->n_items;
   double most = 1, most_bytes = 1;
+  int width;
+
   for (size_t i = 0; i < n; i++)
     {
       most = fmax (most, sli_json_item_number (counts, i));
       most_bytes = fmax (most_bytes, sli_json_item_number (bytes, i));
     }
   /* few bars are as large as many */
-  int width = (int)(n > BARS_MIN ? n : BARS_MIN) * 22 + 16;
+  width = (int) (n > BARS_MIN ? n : BARS_MIN) * 22 + 16;
   svg_begin (file, "bars", width, 132, title, false);
   for (size_t i = 0; i < n; i++)
     {
       double height = 100 * sli_json_item_number (counts, i) / most;
       double height_bytes = 100 * sli_json_item_number (bytes, i) / most_bytes;
+
       fprintf (file,
                "<rect class=\"b0\" x=\"%zu\" y=\"%.1f\" width=\"9\" "
                "height=\"%.1f\"><title>",
@@ -249,24 +264,29 @@ sli_svg_frees (FILE *file, const JsonValue *picture, const char *name)
 {
   const JsonValue *rows = sli_json_get (picture, "frees");
   char *title = sli_tool_text ("Free against allocation of %.80s", name);
+  static const char *const levels[3] = { "d1", "d2", "d3" };
+
   svg_begin (file, "pic", 240, 60, title, true);
   free (title);
-  static const char *const levels[3] = { "d1", "d2", "d3" };
   for (int level = 0; level < 3; level++)
     {
       bool any = false;
+
       for (size_t y = 0; rows != NULL && y < rows->n_items; y++)
         {
           const char *row = sli_json_item_text (rows, y);
           size_t n = strlen (row);
+
           for (size_t x = 0; x < n; x++)
             {
               int value = row[x] == ' ' ? -1 : (row[x] - '1') / 3;
+              size_t end;
+
               if (value > 2)
                 value = 2;
               if (value != level)
                 continue;
-              size_t end = x + 1;
+              end = x + 1;
               while (end < n && row[end] != ' '
                      && ((row[end] - '1') / 3 > 2 ? 2 : (row[end] - '1') / 3)
                             == level)
@@ -292,12 +312,14 @@ sli_svg_offset (FILE *file, const JsonValue *picture, const char *name)
   char *title = sli_tool_text ("Offset of a simulated arena for %.80s, up "
                                "to %s",
                                name, sli_human_bytes (most));
+
   svg_begin (file, "pic", 240, 60, title, true);
   free (title);
   fputs ("<path class=\"b0\" d=\"", file);
   for (size_t x = 0; offset != NULL && 2 * x + 1 < offset->n_items; x++)
     {
       double high = sli_json_item_number (offset, 2 * x + 1);
+
       if (high > 0 && most > 0)
         fprintf (file, "M%zu 60v-%.1fh1v%.1fz", x, 60 * high / most,
                  60 * high / most);
@@ -313,9 +335,11 @@ static int
 flame_depth (const JsonValue *node)
 {
   int most = 0;
+
   for (size_t i = 2; i < node->n_items; i++)
     {
       int depth = flame_depth (&node->items[i]);
+
       most = depth > most ? depth : most;
     }
   return most + 1;
@@ -329,6 +353,8 @@ flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
   double value = sli_json_item_number (node, 1);
   int y = (n_rows - 1 - row) * FLAME_ROW;
   unsigned tint = 0;
+  double at;
+
   for (const char *at = name; *at != '\0'; at++)
     tint = tint * 31 + (unsigned char)*at;
   fprintf (file,
@@ -345,10 +371,11 @@ flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
       fputs ("</text>", file);
     }
   fputs ("</g>", file);
-  double at = x;
+  at = x;
   for (size_t i = 2; i < node->n_items; i++)
     {
       double part = width * sli_json_item_number (&node->items[i], 1) / value;
+
       if (part >= 1)
         flame_draw (file, &node->items[i], at, part, row + 1, n_rows, whole);
       at += part;
@@ -358,9 +385,11 @@ flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
 void
 sli_svg_flame (FILE *file, const JsonValue *root, const char *title)
 {
+  int n_rows;
+
   if (root == NULL || root->n_items < 2 || sli_json_item_number (root, 1) <= 0)
     return;
-  int n_rows = flame_depth (root);
+  n_rows = flame_depth (root);
   fputs ("<div class=\"scroll\">", file);
   svg_begin (file, "flame", 1000, n_rows * FLAME_ROW, title, false);
   flame_draw (file, root, 0, 1000, 0, n_rows, sli_json_item_number (root, 1));
@@ -373,6 +402,7 @@ void
 sli_svg_curves (FILE *file, const JsonValue *whole)
 {
   double most = 1;
+
   for (size_t i = 0; i < whole->n_items; i++)
     most = fmax (most, sli_json_number (&whole->items[i], "rss_peak"));
   svg_begin (file, "wide", 630, 200,
@@ -381,6 +411,7 @@ sli_svg_curves (FILE *file, const JsonValue *whole)
   for (size_t i = 0; i < whole->n_items; i++)
     {
       const JsonValue *curve = sli_json_get (&whole->items[i], "curve");
+
       if (curve == NULL || curve->n_items == 0)
         continue;
       fprintf (file, "<path class=\"c%zu\" d=\"", i % 9);

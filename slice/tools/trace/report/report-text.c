@@ -27,6 +27,7 @@ static void
 put_cut (FILE *file, const char *text, size_t columns)
 {
   size_t at = 0, n_bytes;
+
   for (; columns > 0 && text[at] != '\0'; columns--)
     {
       n_bytes = sli_utf8_length (text + at);
@@ -43,6 +44,7 @@ static double
 error_of (const JsonValue *object, const char *key, const char *sd_key)
 {
   double estimate = sli_json_number (object, key);
+
   return estimate > 0 ? 100 * sli_json_number (object, sd_key) / estimate : 0;
 }
 
@@ -50,6 +52,7 @@ static void
 sample_put (const Report *report, FILE *file)
 {
   const JsonValue *totals = sli_json_get (report->patterns, "totals");
+
   fprintf (file,
            "Estimated from %.0f samples, one in %.0f bytes; standard errors:\n"
            "%.1f %% of the allocations, %.1f %% of the bytes, %.1f %% of the "
@@ -66,9 +69,11 @@ static void
 sentence_put (char *sentence, FILE *file)
 {
   char *rest = sentence;
+
   while (strlen (rest) >= COLUMNS_MAX)
     {
       char *space = rest + COLUMNS_MAX - 1;
+
       while (space > rest && *space != ' ')
         space--;
       if (space == rest)
@@ -87,6 +92,7 @@ saved_put (const JsonValue *totals, FILE *file)
 {
   double allocator = sli_json_number (totals, "allocator_nsec");
   double high = sli_json_number (totals, "saved_nsec_high");
+
   if (allocator > 0 && high > 0)
     fprintf (file, "%s in the allocator; %s to %s to be saved, by estimate\n",
              sli_human_nsec (allocator),
@@ -100,6 +106,7 @@ static void
 totals_put (const Report *report, FILE *file)
 {
   const JsonValue *totals = sli_json_get (report->patterns, "totals");
+
   put_cut (file, text_of (report->patterns, "command"), COLUMNS_MAX - 1);
   sentence_put (sli_report_sentence (report->patterns), file);
   fprintf (file,
@@ -142,6 +149,7 @@ site_put (const JsonValue *site, FILE *file)
 {
   const JsonValue *numbers = sli_json_get (site, "numbers");
   const char *name = text_of (site, "name");
+
   fprintf (file, "%9.0f %11.0f %10.0f %-11s %6.3g %5.2f %5.2f %5.2f %5.2f",
            sli_json_number (site, "calls"), sli_json_number (site, "bytes"),
            sli_json_number (site, "peak"), text_of (site, "class"),
@@ -159,9 +167,11 @@ static void
 advice_put (const JsonValue *advice, FILE *file)
 {
   const JsonValue *sites = sli_json_items (advice, "sites");
+
   for (size_t i = 0; sites != NULL && i < sites->n_items && i < N_ADVICE; i++)
     {
       const JsonValue *site = &sites->items[i];
+
       if (strcmp (text_of (site, "verdict"), "do") != 0)
         return;
       if (i == 0)
@@ -196,6 +206,7 @@ void
 sli_report_text (const Report *report, FILE *file)
 {
   const JsonValue *sites = sli_json_items (report->patterns, "sites");
+
   totals_put (report, file);
   if (sli_stage_is_sampled (report->patterns))
     {

@@ -103,14 +103,14 @@ name_matches (const Sites *sites, const regex_t *expressions,
               const Symbol *symbol)
 {
   char plain[NAME_PLAIN_BYTES];
+  const char *names[3] = { symbol->function, plain };
   const char *last;
 
   if (!symbol->named || symbol->function[0] == '\0')
     return false;
   sli_name_plain (symbol->function, plain, sizeof plain);
   last = strrchr (plain, ':');
-  const char *names[]
-      = { symbol->function, plain, last == NULL ? plain : last + 1 };
+  names[2] = last == NULL ? plain : last + 1;
   for (size_t i = 0; i < sites->n_patterns; i++)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
       if (regexec (&expressions[i], names[k], 0, NULL, 0) == 0)

@@ -50,6 +50,7 @@ static void
 row_end (Search *search)
 {
   Numbers *row = &search->row;
+
   if (row->n >= ROW_MIN)
     {
       search->n_owners++;
@@ -67,6 +68,7 @@ event_note (Search *search, const TraceEvent *event)
   if (trace_op_is_alloc (event->op))
     {
       uint32_t result = search->profile->final_map[event->node];
+
       if (!sli_apply_is_served (event, &search->resizing)
           || result == SITE_NONE || !search->only[result])
         return;
@@ -78,6 +80,7 @@ event_note (Search *search, const TraceEvent *event)
   else if (trace_op_is_free (event->op))
     {
       uint32_t number = sli_table_remove (&search->by_address, event->address);
+
       if (event->op == TRACE_OP_REALLOC_FREE)
         *sli_table_add (&search->resizing, event->thread) = 1;
       if (number != 0)
@@ -96,10 +99,14 @@ static bool
 owners_write (const Search *search, int fd)
 {
   FILE *file = fdopen (dup (fd), "w");
+  const uint32_t *owners;
+  uint32_t n;
+  uint32_t start = 0;
+
   if (file == NULL)
     return false;
-  const uint32_t *owners = search->owner_of.items;
-  uint32_t n = search->owner_of.n, start = 0;
+  owners = search->owner_of.items;
+  n = search->owner_of.n;
   run_write (file, search->n_owners + 1, n);
   for (uint32_t i = 1; i <= n; i++)
     if (i == n || owners[i] != owners[start])
@@ -120,13 +127,15 @@ sli_trial_owners (Profile *profile, const ProfileOptions *options,
   Search search = { .profile = profile, .only = only };
   Reading reading;
   const TraceEvent *event;
+  TrialOwners found;
+
   sli_reading_begin (&reading, profile, options, NULL, "owners");
   while ((event = sli_reading_next (&reading)) != NULL)
     event_note (&search, event);
   row_end (&search);
   if (!owners_write (&search, fd))
     sli_tool_exit (TOOL_FAILED, "the owners can't be written");
-  TrialOwners found = { search.owner_of.n, search.n_together };
+  found = (TrialOwners){ search.owner_of.n, search.n_together };
   sli_table_free (&search.by_address);
   sli_table_free (&search.resizing);
   free (search.owner_of.items);

@@ -25,9 +25,11 @@
 static char *
 preload_of (char *slice, char *trial)
 {
+  char *preload;
+
   sli_path_preload_check (slice);
   sli_path_preload_check (trial);
-  char *preload = sli_tool_text ("%s:%s", slice, trial);
+  preload = sli_tool_text ("%s:%s", slice, trial);
   free (slice);
   free (trial);
   return preload;
@@ -41,6 +43,7 @@ preload_find (void)
   static const char *const base[] = { "/../.libs", "/../../.libs", NULL };
   char *trial = sli_path_beside (own, TRIAL_LIBRARY);
   char *slice = trial == NULL ? NULL : sli_path_beside (base, LIBSLICE);
+
   if (slice != NULL)
     return preload_of (slice, trial);
   free (trial);
@@ -68,6 +71,7 @@ environment_set (const void *data)
 {
   const Task *task = data;
   const char *before = getenv ("LD_PRELOAD");
+
   if (task->trial == TRIAL_PLAIN)
     return;
   setenv ("LD_PRELOAD",
@@ -86,12 +90,14 @@ sli_trial_run (TrialRuns *runs, const TrialSite *site, const char *command,
                const TrialPaths *paths, unsigned n)
 {
   char *preload = preload_find ();
+
   for (unsigned end = runs->n + n; runs->n < end; runs->n++)
     for (unsigned i = 0; i < N_TRIALS; i++)
       {
         Trial trial = (Trial) ((i + runs->n) % N_TRIALS);
         Task task = { trial, site, paths, preload };
         Measured used = sli_measure (command, environment_set, &task);
+
         runs->cpu_sec[trial][runs->n] = used.cpu_sec;
         runs->rss_kib[trial][runs->n] = used.rss_kib;
       }
@@ -106,11 +112,14 @@ count_once (const TrialSite *site, const char *command,
   TrialCount count = { .n_served = -1 };
   int fd = sli_file_unnamed ();
   char *path = sli_tool_text ("/proc/%ld/fd/%d", (long) getpid (), fd);
+  Task task;
+  ssize_t n;
+
   setenv ("SLICE_TRIAL_COUNT", path, 1);
-  Task task = { TRIAL_ARENA, site, paths, preload };
+  task = (Task){ TRIAL_ARENA, site, paths, preload };
   sli_measure (command, environment_set, &task);
   unsetenv ("SLICE_TRIAL_COUNT");
-  ssize_t n = pread (fd, text, sizeof text - 1, 0);
+  n = pread (fd, text, sizeof text - 1, 0);
   close (fd);
   free (path);
   free (preload);
@@ -127,6 +136,7 @@ count_compare (const void *a, const void *b)
 {
   double left = ((const TrialCount *) a)->nsec;
   double right = ((const TrialCount *) b)->nsec;
+
   return left < right ? -1 : left > right;
 }
 
@@ -135,6 +145,7 @@ sli_trial_count (const TrialSite *site, const char *command,
                  const TrialPaths *paths)
 {
   TrialCount counts[N_COUNTS];
+
   for (int i = 0; i < N_COUNTS; i++)
     counts[i] = count_once (site, command, paths);
   qsort (counts, N_COUNTS, sizeof *counts, count_compare);
@@ -147,6 +158,7 @@ static int
 double_compare (const void *a, const void *b)
 {
   double left = *(const double *) a, right = *(const double *) b;
+
   return left < right ? -1 : left > right;
 }
 
@@ -155,6 +167,7 @@ static double *
 sorted (const double *values, unsigned n)
 {
   double *copy = sli_tool_alloc (n * sizeof *copy);
+
   memcpy (copy, values, n * sizeof *copy);
   qsort (copy, n, sizeof *copy, double_compare);
   return copy;
@@ -165,6 +178,7 @@ sli_trial_median (const double *values, unsigned n)
 {
   double *copy = sorted (values, n);
   double median = (copy[(n - 1) / 2] + copy[n / 2]) / 2;
+
   free (copy);
   return median;
 }
@@ -176,13 +190,18 @@ Estimate
 sli_trial_difference (const double *first, const double *second, unsigned n)
 {
   double *less = sli_tool_alloc (n * sizeof *less);
+  double *order;
+  double ranks;
+  unsigned low;
+  Estimate found;
+
   for (unsigned i = 0; i < n; i++)
     less[i] = first[i] - second[i];
-  double *order = sorted (less, n);
-  double ranks = (double) n / 2 - 0.98 * sqrt ((double) n);
-  unsigned low = ranks < 0 ? 0 : (unsigned) ranks;
-  Estimate found = { .value = sli_trial_median (less, n),
-                     .half = (order[n - 1 - low] - order[low]) / 2 };
+  order = sorted (less, n);
+  ranks = (double) n / 2 - 0.98 * sqrt ((double) n);
+  low = ranks < 0 ? 0 : (unsigned) ranks;
+  found = (Estimate){ .value = sli_trial_median (less, n),
+                      .half = (order[n - 1 - low] - order[low]) / 2 };
   free (order);
   free (less);
   return found;
@@ -199,6 +218,7 @@ static double
 cpu_nsec (void)
 {
   struct timespec now;
+
   clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &now);
   return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
 }
@@ -209,6 +229,7 @@ loop_nsec (void *(*volatile *function) (void *), bool steps)
 {
   void *cell = &cell, *value = &cell;
   double start = cpu_nsec ();
+
   for (int i = 0; i < N_CALLS; i++)
     {
       if (function != NULL)

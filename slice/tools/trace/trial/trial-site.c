@@ -55,6 +55,7 @@ text_suits (const char *name, const char *text)
   bool at_start = *text == '^';
   size_t n = strlen (text += at_start), n_name = strlen (name);
   bool at_end = n > 0 && text[n - 1] == '$';
+
   n -= at_end;
   if (!at_start && !at_end)
     return strstr (name, text) != NULL;
@@ -69,6 +70,7 @@ is_named (const Profile *profile, const SiteResult *result,
 {
   bool found = false;
   char *name = sli_profile_site_name (profile, result->site);
+
   for (; *wanted != NULL; wanted++)
     found |= text_suits (name, *wanted);
   free (name);
@@ -82,12 +84,16 @@ is_like (const Profile *profile, const SiteResult *result,
          const SiteResult *first)
 {
   const char *arena = arena_of (result->verdict.class);
+  char *name;
+  char *wanted;
+  bool same;
+
   if (first == NULL || arena == NULL)
     return arena != NULL;
-  char *name = sli_profile_site_name (profile, result->site);
-  char *wanted = sli_profile_site_name (profile, first->site);
-  bool same = strcmp (name, wanted) == 0
-              && strcmp (arena, arena_of (first->verdict.class)) == 0;
+  name = sli_profile_site_name (profile, result->site);
+  wanted = sli_profile_site_name (profile, first->site);
+  same = strcmp (name, wanted) == 0
+         && strcmp (arena, arena_of (first->verdict.class)) == 0;
   free (wanted);
   free (name);
   return same;
@@ -116,6 +122,7 @@ sites_choose (const Profile *profile, const char *const *wanted, bool *only)
 {
   const SiteResult *first = NULL;
   SiteCounts counts = { 0 };
+
   for (uint32_t rank = 0; rank < profile->n_results; rank++)
     {
       uint32_t number = profile->ranked[rank];
@@ -123,6 +130,7 @@ sites_choose (const Profile *profile, const char *const *wanted, bool *only)
       SiteClass class = result->verdict.class;
       bool suits = wanted == NULL ? is_like (profile, result, first)
                                   : is_named (profile, result, wanted);
+
       counts.n += suits;
       counts.n_rare += suits && class == CLASS_RARE;
       if (!suits || class == CLASS_RARE || !has_one_thread (&result->verdict))
@@ -143,6 +151,8 @@ sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
 {
   TrialSite sum = { .count.n_served = -1 };
   uint64_t largest = 0;
+  char *name;
+
   for (uint32_t i = 0; i < profile->n_results; i++)
     if (only[i])
       {
@@ -151,7 +161,7 @@ sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
         sum.n_frees += (double) profile->results[i].stats->frees;
         largest = sites[i].largest > largest ? sites[i].largest : largest;
       }
-  char *name = sli_profile_site_name (profile, first->site);
+  name = sli_profile_site_name (profile, first->site);
   snprintf (sum.name, sizeof sum.name, "%s", name);
   free (name);
   snprintf (sum.class, sizeof sum.class, "%s",
@@ -183,6 +193,7 @@ advice_write (Profile *profile, const ApplySite *sites,
 {
   Paths paths = { 0 };
   FILE *file = fdopen (dup (fd), "w");
+
   if (file == NULL)
     sli_tool_exit (TOOL_FAILED, "the advice can't be written");
   sli_apply_paths (&paths, profile, by_node);
@@ -208,6 +219,7 @@ sli_trial_site (Profile *profile, const ProfileOptions *options,
   uint64_t *by_node;
   ApplySite *sites = sli_apply_regions (profile, options, &by_node);
   TrialSite sum = sites_sum (profile, sites, only, first, arena);
+
   advice_write (profile, sites, by_node, only, files.advice);
   if (strcmp (sum.arena, "context") == 0)
     sum.owners = sli_trial_owners (profile, options, only, files.owners);

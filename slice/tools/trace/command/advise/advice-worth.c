@@ -52,9 +52,11 @@ sli_advice_settle (const Advise *advise, Advice *advices, size_t n)
   double peak = sli_json_number (sli_json_get (advise->inputs[0], "totals"),
                                  "peak");
   bool *small = sli_tool_zero (n + 1);
+
   for (size_t i = 0; i < n && process > 0; i++)
     {
       double nsec = 0, bytes = 0;
+
       for (size_t j = 0; j < n; j++)
         if (is_done (&advices[j]) && is_same_change (&advices[i], &advices[j]))
           {
@@ -75,12 +77,14 @@ sli_advice_summary (const Advise *advise, const Advice *advices, size_t n,
                     double allocator_nsec)
 {
   size_t n_done = 0, n_small = 0;
+  const char *process;
+
   for (size_t i = 0; i < n; i++)
     {
       n_done += is_done (&advices[i]);
       n_small += advices[i].verdict == next_to_nothing;
     }
-  const char *process = sli_human_nsec (sli_advice_process_nsec (advise));
+  process = sli_human_nsec (sli_advice_process_nsec (advise));
   if (n_done > 0 && n_small == 0)
     return sli_tool_text ("%s", "");
   if (n_done > 0)

@@ -57,6 +57,7 @@ classes_write (JsonOut *out, const Advise *advise, const JsonValue *site)
     {
       const JsonValue *other
           = i == 0 ? site : sli_site_elsewhere (advise->inputs[i], site);
+
       sli_json_text (out, NULL,
                      other == NULL ? "absent"
                                    : sli_json_string (other, "class"));
@@ -69,6 +70,7 @@ static bool
 is_for_each_thread (const Advice *advice)
 {
   const JsonValue *numbers = sli_json_get (advice->site, "numbers");
+
   return sli_json_number (numbers, "T") > 1
          && strcmp (advice->class, "slice") != 0
          && strcmp (advice->class, "immortal") != 0
@@ -82,6 +84,7 @@ resets_of (const Advice *advice)
 {
   double n = sli_json_number (sli_json_get (advice->site, "numbers"),
                               "resets");
+
   if (strcmp (advice->class, "linear") != 0
       && strcmp (advice->class, "linear-fair") != 0)
     return sli_tool_text ("%s", "");
@@ -100,6 +103,7 @@ place_of (const Advice *advice)
   const char *owner = sli_json_string (advice->site, "owner");
   const char *scope = sli_json_string (advice->site, "scope");
   const char *common = sli_json_string (advice->site, "common");
+
   if (strcmp (advice->class, "owner") == 0)
     return sli_tool_text ("with each object of: %s", owner);
   if (strcmp (advice->class, "scope") != 0)
@@ -122,6 +126,7 @@ where_of (const Advice *advice)
   char *where = sli_tool_text (
       "%s%s%s%s%s", place, is_for_each_thread (advice) ? "; one a thread" : "",
       resets, through[0] == '\0' ? "" : "; in place of ", through);
+
   free (resets);
   free (place);
   return where;
@@ -131,9 +136,11 @@ static void
 where_write (JsonOut *out, const Advice *advice)
 {
   char *where = where_of (advice);
+  const JsonValue *frees;
+
   sli_json_text (out, "where", where);
   free (where);
-  const JsonValue *frees = sli_json_get (advice->site, "free_sites");
+  frees = sli_json_get (advice->site, "free_sites");
   sli_json_begin (out, "frees_to_rewrite", '[');
   for (size_t i = 0; frees != NULL && i < frees->n_items && i < 6; i++)
     {
@@ -176,6 +183,7 @@ static const JsonValue *
 whole_of (const JsonValue *replay, const char *backend)
 {
   const JsonValue *whole = sli_json_get (replay, "whole");
+
   for (size_t i = 0; whole != NULL && i < whole->n_items; i++)
     if (strcmp (sli_json_string (&whole->items[i], "backend"), backend) == 0)
       return &whole->items[i];
@@ -190,6 +198,7 @@ allocator_nsec (const Advise *advise)
   const JsonValue *timed
       = advise->times != NULL ? advise->times : advise->inputs[0];
   const JsonValue *sites = sli_json_items (timed, "sites");
+
   for (size_t i = 0; i < sites->n_items; i++)
     nsec += sli_stage_site_nsec (&sites->items[i]);
   return nsec;
@@ -201,6 +210,7 @@ totals_write (JsonOut *out, const Advise *advise, const Advice *advices,
 {
   double nsec = allocator_nsec (advise), low = 0, high = 0;
   char *summary = sli_advice_summary (advise, advices, n, nsec);
+
   sli_advice_total (advise, advices, n, &low, &high);
   sli_json_begin (out, "totals", '{');
   sli_json_real (out, "allocator_nsec", nsec);
@@ -237,9 +247,12 @@ sli_advice_write (JsonOut *out, const Advise *advise, const Advice *advices,
 static void
 one_print (size_t number, const Advice *advice)
 {
+  bool stays;
+  char *where;
+
   printf ("%2zu. %.90s\n", number, sli_json_string (advice->site, "name"));
   /* such a class says so itself */
-  bool stays = strcmp (advice->verdict, "stay with malloc") == 0;
+  stays = strcmp (advice->verdict, "stay with malloc") == 0;
   printf ("    %s%s%s%s\n", sli_json_string (advice->site, "advice"),
           stays ? "" : ": ", stays ? "" : advice->verdict,
           advice->stable ? "" : " (unstable)");
@@ -252,7 +265,7 @@ one_print (size_t number, const Advice *advice)
           sli_human_nsec (sli_json_number (advice->replayed, "malloc_nsec")),
           sli_human_bytes (advice->memory_before),
           sli_human_bytes (advice->memory_after));
-  char *where = where_of (advice);
+  where = where_of (advice);
   printf ("    %s\n    %s\n", hint_of (advice->class), where);
   free (where);
 }
@@ -263,6 +276,7 @@ sli_advice_print (const Advise *advise, const Advice *advices, size_t n)
   bool advised = false;
   char *summary
       = sli_advice_summary (advise, advices, n, allocator_nsec (advise));
+
   for (size_t i = 0; i < n && i < PRINTED_MAX; i++)
     {
       one_print (i + 1, &advices[i]);

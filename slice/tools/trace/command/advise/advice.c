@@ -24,17 +24,23 @@ sli_site_elsewhere (const JsonValue *document, const JsonValue *site)
 {
   const JsonValue *found
       = sli_stage_site (document, sli_json_string (site, "key"));
+  const JsonValue *frames;
+  const JsonValue *sites;
+  const char *module;
+  double offset;
+
   if (found != NULL)
     return found;
-  const JsonValue *frames = sli_json_get (site, "frames");
-  const JsonValue *sites = sli_json_items (document, "sites");
+  frames = sli_json_get (site, "frames");
+  sites = sli_json_items (document, "sites");
   if (frames == NULL || frames->n_items == 0)
     return NULL;
-  const char *module = sli_json_string (&frames->items[0], "module");
-  double offset = sli_json_number (&frames->items[0], "offset");
+  module = sli_json_string (&frames->items[0], "module");
+  offset = sli_json_number (&frames->items[0], "offset");
   for (size_t i = 0; sites != NULL && i < sites->n_items; i++)
     {
       const JsonValue *other = sli_json_get (&sites->items[i], "frames");
+
       if (other != NULL && other->n_items > 0
           && sli_json_number (&other->items[0], "offset") == offset
           && strcmp (sli_json_string (&other->items[0], "module"), module)
@@ -48,11 +54,13 @@ static bool
 is_stable (const Advise *advise, const JsonValue *site)
 {
   const char *class = sli_json_string (site, "class");
+
   for (size_t i = 1; i < advise->n_inputs; i++)
     {
       const JsonValue *other = sli_site_elsewhere (advise->inputs[i], site);
       const char *other_class
           = other == NULL ? class : sli_json_string (other, "class");
+
       if (strcmp (other_class, "rare") != 0
           && strcmp (other_class, class) != 0)
         return false;
@@ -66,6 +74,10 @@ saving_find (Advice *advice)
   const JsonValue *replayed = advice->replayed;
   double warm = 1 - sli_json_number (replayed, "ratio_warm");
   double cold = 1 - sli_json_number (replayed, "ratio_cold");
+  bool pool;
+  bool wins;
+  bool smaller;
+
   advice->most
       = fmax (advice->nsec, sli_json_number (replayed, "malloc_nsec"));
   advice->warm = advice->nsec * warm;
@@ -83,9 +95,9 @@ saving_find (Advice *advice)
   advice->memory_before = sli_json_number (replayed, "malloc_rss");
   advice->memory_after = sli_json_number (replayed, "new_rss");
   /* a pool must win 10 %; others must win at all */
-  bool pool = strcmp (advice->class, "pool") == 0;
-  bool wins = !pool || sli_json_number (advice->replayed, "win") != 0;
-  bool smaller = advice->memory_after < 0.9 * advice->memory_before;
+  pool = strcmp (advice->class, "pool") == 0;
+  wins = !pool || sli_json_number (advice->replayed, "win") != 0;
+  smaller = advice->memory_after < 0.9 * advice->memory_before;
   advice->verdict = wins && advice->low > 0   ? "do"
                     : smaller                 ? "less memory, but no less time"
                     : wins && advice->high > 0 ? "perhaps no gain"
@@ -101,6 +113,7 @@ sli_advice_make (const Advise *advise, const JsonValue *site)
                     .verdict = "not replayed" };
   const JsonValue *timed
       = advise->times == NULL ? NULL : sli_site_elsewhere (advise->times, site);
+
   advice.nsec = sli_stage_site_nsec (timed != NULL ? timed : site);
   advice.replayed
       = sli_stage_site (advise->replay, sli_json_string (site, "key"));
@@ -127,8 +140,10 @@ sli_advice_total (const Advise *advise, const Advice *advices, size_t n,
                   double *low, double *high)
 {
   double warm = 0, cold = 0, visit = 0, most = 0;
-  *low = *high = 0;
   size_t n_done = 0;
+  const JsonValue *together;
+
+  *low = *high = 0;
   for (size_t i = 0; i < n; i++)
     if (strcmp (advices[i].verdict, "do") == 0)
       {
@@ -140,7 +155,7 @@ sli_advice_total (const Advise *advise, const Advice *advices, size_t n,
         visit += advices[i].visit;
         most += advices[i].most;
       }
-  const JsonValue *together = sli_json_get (advise->replay, "together");
+  together = sli_json_get (advise->replay, "together");
   if (n_done == 0 || together == NULL)
     return;
   *low = fmin (fmin (warm, cold),

@@ -19,10 +19,13 @@ advice_compare (const void *a, const void *b)
   const Advice *left = a, *right = b;
   bool left_do = strcmp (left->verdict, "do") == 0;
   bool right_do = strcmp (right->verdict, "do") == 0;
+  double left_mean;
+  double right_mean;
+
   if (left_do != right_do)
     return left_do ? -1 : 1;
-  double left_mean = left->low + left->high;
-  double right_mean = right->low + right->high;
+  left_mean = left->low + left->high;
+  right_mean = right->low + right->high;
   return left_mean > right_mean ? -1 : left_mean < right_mean;
 }
 
@@ -32,6 +35,8 @@ advise_run (Advise *advise)
   const JsonValue *sites = sli_json_items (advise->inputs[0], "sites");
   size_t n = 0;
   Advice *advices = sli_tool_zero ((sites->n_items + 1) * sizeof (Advice));
+  bool good = true;
+
   for (size_t i = 0; i < sites->n_items; i++)
     if (sli_json_get (&sites->items[i], "picture") != NULL)
       advices[n++] = sli_advice_make (advise, &sites->items[i]);
@@ -39,12 +44,12 @@ advise_run (Advise *advise)
   qsort (advices, n, sizeof *advices, advice_compare);
   if (advise->text)
     sli_advice_print (advise, advices, n);
-  bool good = true;
   if (advise->output != NULL || !advise->text)
     {
       const char *path = advise->output == NULL ? "-" : advise->output;
       FILE *file = sli_file_begin (path);
       JsonOut out = { .file = file };
+
       sli_advice_write (&out, advise, advices, n);
       good = sli_file_end (file, path);
     }
@@ -74,6 +79,9 @@ sli_command_advise (int argc, char **argv)
                              .trace = &trace,
                              .least = 1,
                              .most = INPUTS_MAX };
+  OriginFile first;
+  int code;
+
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   if (advise.output != NULL)
@@ -88,13 +96,13 @@ sli_command_advise (int argc, char **argv)
         = sli_stage_patterns (argv[i], &trace.profile);
   /* other inputs and times are from other recordings; the replay is of the
    * first */
-  OriginFile first = { advise.inputs[0], argv[0] };
+  first = (OriginFile){ advise.inputs[0], argv[0] };
   for (int i = 1; i < argc; i++)
     sli_origin_options_check (&first,
                               &(OriginFile){ advise.inputs[i], argv[i] });
   sli_origin_options_check (&first, &(OriginFile){ advise.times, times });
   sli_origin_check (&first, &(OriginFile){ advise.replay, replay });
-  int code = advise_run (&advise);
+  code = advise_run (&advise);
   for (size_t i = 0; i < advise.n_inputs; i++)
     sli_json_free (advise.inputs[i]);
   sli_json_free (advise.times);

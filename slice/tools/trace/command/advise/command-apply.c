@@ -11,6 +11,7 @@ static uint64_t
 blocks_sum (const Profile *profile, const ApplySite *sites)
 {
   uint64_t n = 0;
+
   for (uint32_t i = 0; i < profile->n_results; i++)
     n += sites[i].n_blocks;
   return n;
@@ -23,12 +24,16 @@ apply_run (Profile *profile, const ProfileOptions *options, bool all,
   uint64_t *by_node;
   ApplySite *sites = sli_apply_regions (profile, options, &by_node);
   Paths paths = { 0 };
+  FILE *file;
+  uint32_t n;
+  bool good;
+
   if (blocks_sum (profile, sites) > 0)
     sli_apply_paths (&paths, profile, by_node);
-  FILE *file = sli_file_begin (path);
-  uint32_t n = sli_apply_write (profile, sites, &paths,
-                                (ApplyChoice){ .all = all }, file);
-  bool good = sli_file_end (file, path);
+  file = sli_file_begin (path);
+  n = sli_apply_write (profile, sites, &paths, (ApplyChoice){ .all = all },
+                       file);
+  good = sli_file_end (file, path);
   if (n == 0)
     sli_tool_say ("no site would gain: the advice is empty");
   free (paths.nodes);
@@ -58,11 +63,14 @@ sli_command_apply (int argc, char **argv)
           .trace = &trace,
           .least = 1,
           .most = 1 };
+  Profile *profile;
+  int code;
+
   sli_trace_options_init (&trace, 0);
   sli_command_line (&line, &argc, &argv);
   sli_file_check (output);
-  Profile *profile = sli_profile_some (argv[0], &trace.profile);
-  int code = apply_run (profile, &trace.profile, all, output);
+  profile = sli_profile_some (argv[0], &trace.profile);
+  code = apply_run (profile, &trace.profile, all, output);
   sli_profile_free (profile);
   return code;
 }

@@ -54,6 +54,7 @@ slower_check (const TrialRuns *runs)
 {
   double plain = sli_trial_median (runs->cpu_sec[TRIAL_PLAIN], runs->n);
   double found = sli_trial_median (runs->cpu_sec[TRIAL_MALLOC], runs->n);
+
   if (found > SLOWER_MAX * plain && found > plain + SLOWER_SEC)
     sli_tool_exit (TOOL_NO_EVENTS,
                    "the program takes %.2f times as long while its calls are "
@@ -69,12 +70,17 @@ site_find (const char *trace, const ProfileOptions *options,
 {
   TrialSite site;
   int ends[2], status;
+  pid_t pid;
+  ssize_t n;
+  int code;
+
   if (pipe (ends) != 0)
     sli_tool_exit (TOOL_FAILED, "pipe: %s", strerror (errno));
-  pid_t pid = fork ();
+  pid = fork ();
   if (pid == 0)
     {
       Profile *profile = sli_profile_new (trace, options);
+
       site = sli_trial_site (profile, options, predict->sites.items,
                              predict->arena, files);
       _exit (write (ends[1], &site, sizeof site) == sizeof site
@@ -82,11 +88,11 @@ site_find (const char *trace, const ProfileOptions *options,
                  : TOOL_FAILED);
     }
   close (ends[1]);
-  ssize_t n = read (ends[0], &site, sizeof site);
+  n = read (ends[0], &site, sizeof site);
   close (ends[0]);
   if (pid < 0 || waitpid (pid, &status, 0) < 0)
     sli_tool_exit (TOOL_FAILED, "fork: %s", strerror (errno));
-  int code = WIFEXITED (status) ? WEXITSTATUS (status) : TOOL_FAILED;
+  code = WIFEXITED (status) ? WEXITSTATUS (status) : TOOL_FAILED;
   if (n != sizeof site || (code != TOOL_OK && code != TOOL_BAD_INPUT))
     exit (code);
   if (code == TOOL_BAD_INPUT)
@@ -108,6 +114,7 @@ saving_find (const TrialRuns *runs, const TrialSite *site, TrialCosts costs)
   const TrialCount *count = &site->count;
   Estimate saving = sli_trial_difference (
       runs->cpu_sec[TRIAL_MALLOC], runs->cpu_sec[TRIAL_ARENA], runs->n);
+
   if (strcmp (site->arena, "linear") == 0)
     /* a call counts the frees */
     saving.value += (fmax (count->nsec - count->n_frees * costs.call_nsec, 0)
@@ -131,6 +138,7 @@ time_print (const TrialRuns *runs, Estimate saving)
   double high = fmin (saving.value + half, before);
   double finding
       = sli_trial_median (runs->cpu_sec[TRIAL_MALLOC], runs->n) - before;
+
   if (finding > FINDING_SHARE * fabs (saving.value))
     printf ("time     inconclusive: the runs say %.3g s of %.4g s, and finding "
             "the site takes %.2g s\n",
@@ -151,6 +159,7 @@ memory_print (const TrialRuns *runs)
   Estimate saving = sli_trial_difference (
       runs->rss_kib[TRIAL_MALLOC], runs->rss_kib[TRIAL_ARENA], runs->n);
   double half = INTERVAL_SHARE * fabs (saving.value);
+
   if (fmax (saving.half, MEMORY_KIB) > half)
     printf ("memory   inconclusive: %.0f KiB of %.0f KiB, and the library's "
             "own pages and the runs may differ by %.0f KiB\n",
@@ -184,11 +193,13 @@ runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
   for (int i = 0; i < MORE_ROUNDS; i++)
     {
       unsigned n = predict->n_rounds;
+      Estimate saving;
+
       if (runs->n + n > TRIAL_ROUNDS_MAX)
         return;
       sli_trial_run (runs, site, predict->command, paths, n);
       slower_check (runs);
-      Estimate saving = saving_find (runs, site, costs);
+      saving = saving_find (runs, site, costs);
       if (saving.half <= NOISE_SHARE * fabs (saving.value))
         return;
     }
@@ -210,6 +221,7 @@ predict_run (const char *trace, const ProfileOptions *options,
                        unnamed_path (files.owners) };
   TrialSite site = site_find (trace, options, predict, files);
   TrialCosts costs = sli_trial_costs ();
+
   runs_make (runs, &site, predict, &paths, costs);
   printf ("site     %s%s: %s; tried on: %s\n", site.name,
           site.n_sites > 1 ? ", and others" : "", site.class, site.arena);
@@ -239,6 +251,7 @@ arena_exists (const char *name)
 {
   static const char *const names[]
       = { "linear", "stack", "pool", "slice", "context" };
+
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp (name, names[i]) == 0)
       return true;
@@ -272,6 +285,7 @@ sli_command_predict (int argc, char **argv)
           .trace = &trace,
           .least = 2,
           .most = 2 };
+
   sli_trace_options_init (&trace, 0);
   sli_command_line (&line, &argc, &argv);
   predict.command = argv[1];

@@ -192,6 +192,8 @@ together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
   const unsigned times = n_ops > LONG_TRACE_OPS ? 1 : N_TOGETHER_REPEATS;
   double nsec[2][2][N_TOGETHER_ROUNDS]; /* by reading and advice */
   double saved, walk;
+  const double *plain;
+  const double *advised;
 
   for (unsigned round = 0; round < n; round++)
     for (int reading = 0; reading < 2; reading++)
@@ -202,7 +204,8 @@ together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
     qsort (nsec[i / 2][i % 2], n, sizeof (double), sli_double_compare);
   /* other programs make a run slower, never faster: compare the best of one
    * with the third of the other */
-  const double *plain = nsec[0][0], *advised = nsec[0][1];
+  plain = nsec[0][0];
+  advised = nsec[0][1];
   saved = plain[0] - advised[0];
   walk = nsec[1][0][0] - nsec[1][1][0] - saved;
   sli_json_begin (out, "together", '{');

@@ -37,6 +37,7 @@ static inline double
 net (const ReplayResult *result, const ReplayResult *none)
 {
   double nsec = result->nsec - none->nsec;
+
   return nsec > 0 ? nsec : 0;
 }
 

@@ -98,24 +98,23 @@ sli_replay_site (const ReplayOptions *options, const Profile *profile,
                  uint32_t index, SiteReplay *site)
 {
   SiteClass class = profile->results[index].verdict.class;
-  ReplayResult visits, allocs;
-  double before, after;
-
-  site->backend = sli_backend_of_class (class);
-  if (site->backend == BACKEND_MALLOC)
-    return;
-  visits = (ReplayResult){ 0 };
-  allocs = (ReplayResult){ 0 };
+  BackendId backend = sli_backend_of_class (class);
+  ReplayResult visits = { 0 }, allocs = { 0 };
   const SiteTurn turns[] = {
     { &site->none, BACKEND_NONE, false, FREES_CALLED },
     { &site->malloc, BACKEND_MALLOC, false, FREES_CALLED },
-    { &site->other, site->backend, false, FREES_CALLED },
+    { &site->other, backend, false, FREES_CALLED },
     { &visits, BACKEND_NONE, false, FREES_VISIT },
     { &allocs, BACKEND_NONE, false, FREES_NONE },
     { &site->none_cold, BACKEND_NONE, true, FREES_CALLED },
     { &site->malloc_cold, BACKEND_MALLOC, true, FREES_CALLED },
-    { &site->other_cold, site->backend, true, FREES_CALLED },
+    { &site->other_cold, backend, true, FREES_CALLED },
   };
+  double before, after;
+
+  site->backend = backend;
+  if (backend == BACKEND_MALLOC)
+    return;
   turns_measure (options, index, site, class, turns);
   site->measured = site->malloc.good && site->other.good
                    && site->malloc_cold.good && site->other_cold.good;

@@ -34,6 +34,7 @@ uint64_t
 sli_plain_run (char **argv, int status, off_t offset)
 {
   struct rusage usage;
+  const struct timeval *times[] = { &usage.ru_utime, &usage.ru_stime };
   int ended;
   pid_t pid = fork ();
   uint64_t nsec = 0;
@@ -58,7 +59,6 @@ sli_plain_run (char **argv, int status, off_t offset)
       return 0;
   if (ended != status)
     return 0;
-  const struct timeval *times[] = { &usage.ru_utime, &usage.ru_stime };
   for (int i = 0; i < 2; i++)
     nsec += (uint64_t) times[i]->tv_sec * 1000000000u
             + (uint64_t) times[i]->tv_usec * 1000u;

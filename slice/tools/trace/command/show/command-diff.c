@@ -148,13 +148,14 @@ sli_command_diff (int argc, char **argv)
                              .least = 2,
                              .most = 2 };
   Pairs pairs = { 0 };
+  JsonValue *documents[2];
   bool differs;
 
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
   sli_stage_inputs_check (argc, argv);
-  JsonValue *documents[2] = { sli_stage_patterns (argv[0], &trace.profile),
-                              sli_stage_patterns (argv[1], &trace.profile) };
+  for (int side = 0; side < 2; side++)
+    documents[side] = sli_stage_patterns (argv[side], &trace.profile);
   sli_origin_options_check (&(OriginFile){ documents[0], argv[0] },
                             &(OriginFile){ documents[1], argv[1] });
   for (int side = 0; side < 2; side++)

@@ -30,6 +30,7 @@ sli_command_report (int argc, char **argv)
                              .trace = &trace,
                              .least = 1,
                              .most = 1 };
+  JsonValue *documents[4] = { NULL };
   OriginFile first;
   Report report;
   FILE *file;
@@ -39,10 +40,10 @@ sli_command_report (int argc, char **argv)
   sli_command_line (&line, &argc, &argv);
   sli_file_check (path);
   /* what is quick to read first, so that an error comes soon */
-  JsonValue *documents[4]
-      = { NULL, sli_stage_load (advice, "slice-trace advice 1"),
-          sli_stage_load (replay, "slice-trace replay 1"),
-          times == NULL ? NULL : sli_stage_patterns (times, &trace.profile) };
+  documents[1] = sli_stage_load (advice, "slice-trace advice 1");
+  documents[2] = sli_stage_load (replay, "slice-trace replay 1");
+  if (times != NULL)
+    documents[3] = sli_stage_patterns (times, &trace.profile);
   trace.profile.takes_sampled = true;
   documents[0] = sli_stage_patterns (argv[0], &trace.profile);
   if (sli_stage_is_sampled (documents[0])

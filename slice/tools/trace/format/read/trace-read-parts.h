@@ -23,9 +23,11 @@ static inline bool
 get_varint (const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
   uint64_t sum = 0;
+
   for (unsigned shift = 0; *at < end && shift < 64; shift += 7)
     {
       uint8_t byte = *(*at)++;
+
       sum |= (uint64_t)(byte & 0x7f) << shift;
       if (byte < 0x80)
         {

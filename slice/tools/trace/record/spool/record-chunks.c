@@ -40,6 +40,7 @@ static uint32_t
 chunk_free_claim (uint32_t n, bool *any_full)
 {
   _Atomic uint32_t *states = chunk_states ();
+
   for (uint32_t i = 0; i < n; i++)
     {
       uint32_t at = (sli_spool.hint + i) % n;

@@ -71,6 +71,8 @@ sli_spool_command (void)
 uint32_t
 sli_spool_string (const char *text)
 {
+  uint64_t hash;
+
   static struct
   {
     _Atomic uint64_t hash;
@@ -91,7 +93,7 @@ sli_spool_string (const char *text)
       table = memory;
     }
   n = strlen (text);
-  uint64_t hash = sli_xxh64 (text, n, sli_record.epoch) | 1;
+  hash = sli_xxh64 (text, n, sli_record.epoch) | 1;
   at = (uint32_t) hash % STRINGS_MAX;
   for (uint32_t i = 0; i < STRINGS_MAX; i++, at = (at + 1) % STRINGS_MAX)
     {

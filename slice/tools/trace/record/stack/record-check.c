@@ -59,6 +59,7 @@ sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit)
 {
   Walk again = { .capacity = limit + MORE_FRAMES };
   uint32_t own, n_theirs, common, more;
+  const void *const *theirs;
 
   if (walk == NULL)
     {
@@ -72,7 +73,7 @@ sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit)
   walk (frame_note, &again);
   own = sli_stack_own_frames (again.pcs, again.n,
                               OWN_FRAMES_MAX + MORE_FRAMES);
-  const void *const *theirs = (const void *const *) again.pcs + own;
+  theirs = (const void *const *) again.pcs + own;
   n_theirs = again.n - own;
   common = n < n_theirs ? n : n_theirs;
   more = (n < n_theirs ? n_theirs : n) - common;

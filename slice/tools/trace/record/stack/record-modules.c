@@ -78,6 +78,8 @@ build_id_find (const struct dl_phdr_info *info, uint8_t *id)
 static const char *
 module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
 {
+  ssize_t n;
+
   if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
     {
       char *full;
@@ -94,7 +96,7 @@ module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
       strncpy (full + n + 1, info->dlpi_name, size - n - 2);
       return full;
     }
-  ssize_t n = readlink ("/proc/self/exe", buffer, size - 1);
+  n = readlink ("/proc/self/exe", buffer, size - 1);
   buffer[n < 0 ? 0 : n] = '\0';
   return buffer;
 }

@@ -77,6 +77,7 @@ tree_child (uint32_t parent, uint64_t pc)
   uint64_t settled;
 
   _Atomic uint32_t *bucket = &stack.buckets[hash >> 44];
+
   first = atomic_load_explicit (bucket, memory_order_acquire);
   for (uint32_t node = first; node != 0; node = nodes[node].next)
     if (nodes[node].pc == pc && nodes[node].parent == parent)
