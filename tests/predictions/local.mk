@@ -116,8 +116,10 @@ EXTRA_DIST += \
 	%D%/predicted/cjson.txt \
 	%D%/predicted/cmark.txt \
 	%D%/predicted/ctags.txt \
+	%D%/predicted/diffs.txt \
 	%D%/predicted/ed.txt \
 	%D%/predicted/events.txt \
+	%D%/predicted/feed.txt \
 	%D%/predicted/flights.txt \
 	%D%/predicted/formulas.txt \
 	%D%/predicted/games.txt \
@@ -131,6 +133,7 @@ EXTRA_DIST += \
 	%D%/predicted/jq.txt \
 	%D%/predicted/json-c.txt \
 	%D%/predicted/jsoncpp.txt \
+	%D%/predicted/ledger.txt \
 	%D%/predicted/libconfig.txt \
 	%D%/predicted/limbs.txt \
 	%D%/predicted/lisp.txt \
@@ -145,6 +148,7 @@ EXTRA_DIST += \
 	%D%/predicted/onig.txt \
 	%D%/predicted/orders.txt \
 	%D%/predicted/outline.txt \
+	%D%/predicted/packets.txt \
 	%D%/predicted/pages.txt \
 	%D%/predicted/particles.txt \
 	%D%/predicted/patterns.txt \
@@ -161,7 +165,9 @@ EXTRA_DIST += \
 	%D%/predicted/scenes.txt \
 	%D%/predicted/sessions.txt \
 	%D%/predicted/sheets.txt \
+	%D%/predicted/shops.txt \
 	%D%/predicted/simplecpp.txt \
+	%D%/predicted/subsets.txt \
 	%D%/predicted/tidy.txt \
 	%D%/predicted/timers.txt \
 	%D%/predicted/tinyxml.txt \
@@ -181,10 +187,13 @@ EXTRA_DIST += \
 	%D%/programs/cjson.c \
 	%D%/programs/cmark.sh \
 	%D%/programs/ctags.sh \
+	%D%/programs/diffs.c \
 	%D%/programs/ed.sh \
 	%D%/programs/events.c \
 	%D%/programs/fastjson.c \
 	%D%/programs/fastjson.sh \
+	%D%/programs/feed.c \
+	%D%/programs/feed.sh \
 	%D%/programs/flights.c \
 	%D%/programs/formulas.c \
 	%D%/programs/games.c \
@@ -202,6 +211,7 @@ EXTRA_DIST += \
 	%D%/programs/json-c.sh \
 	%D%/programs/jsoncpp.cc \
 	%D%/programs/jsoncpp.sh \
+	%D%/programs/ledger.cc \
 	%D%/programs/libconfig.c \
 	%D%/programs/libconfig.sh \
 	%D%/programs/limbs.c \
@@ -219,6 +229,7 @@ EXTRA_DIST += \
 	%D%/programs/onig.sh \
 	%D%/programs/orders.c \
 	%D%/programs/outline.c \
+	%D%/programs/packets.c \
 	%D%/programs/pages.c \
 	%D%/programs/particles.c \
 	%D%/programs/patterns.c \
@@ -238,8 +249,10 @@ EXTRA_DIST += \
 	%D%/programs/scenes.c \
 	%D%/programs/sessions.c \
 	%D%/programs/sheets.cc \
+	%D%/programs/shops.c \
 	%D%/programs/simplecpp.cc \
 	%D%/programs/simplecpp.sh \
+	%D%/programs/subsets.c \
 	%D%/programs/tidy.sh \
 	%D%/programs/timers.c \
 	%D%/programs/timers.sh \
