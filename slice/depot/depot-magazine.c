@@ -133,8 +133,8 @@ sli_depot_new_ring (size_t n)
 
   assert_here (n > 0);
   if (bytes > META_BYTES_MAX)
-    return sli_meta_map (bytes);
-  ring = sli_meta_alloc (bytes);
+    return sli_meta_map_optional (bytes);
+  ring = sli_meta_alloc_optional (bytes);
   if (ring != NULL)
     memset (ring, 0, bytes);
   return ring;

@@ -354,6 +354,7 @@ sli_magazine_alloc (unsigned class_index)
 {
   ThreadRecord *record = sli_record_enter ();
   unsigned n_trips_before;
+  bool slabs_failed;
   void *chunk;
 
   assert_here (class_index > 0 && class_index < N_CLASSES);
@@ -373,9 +374,11 @@ sli_magazine_alloc (unsigned class_index)
   /* A full magazine from another thread may hold only holes. */
   while (chunk == NULL && class_refill (record, class_index))
     chunk = class_pop (record, class_index);
-  record_end_call (record, n_trips_before);
   /* Without memory for a magazine there may be some for a chunk. */
-  return chunk != NULL ? chunk : sli_magazine_alloc_slab (class_index);
+  slabs_failed = chunk == NULL && record->caches[class_index].loaded != NULL;
+  record_end_call (record, n_trips_before);
+  return chunk != NULL || slabs_failed ? chunk
+                                       : sli_magazine_alloc_slab (class_index);
 }
 
 /* --- freeing ------------------------------------------------------------- */

@@ -23,6 +23,7 @@
 #include "config.h"
 
 #include "meta.h"
+#include "page-state.h"
 #include "region.h"
 #include "base/align.h"
 #include "base/check.h"
@@ -287,6 +288,16 @@ sli_meta_map (size_t bytes)
   void *pages = sli_os_map (bytes, sli_os_page_bytes ());
 
   errno = error; /* as in extent_map() */
+  if (pages != NULL)
+    COUNT_UP_SHARED (&meta.mapped_bytes, bytes);
+  return pages;
+}
+
+void *
+sli_meta_map_optional (size_t bytes)
+{
+  void *pages = sli_extent_map_pages (bytes);
+
   if (pages != NULL)
     COUNT_UP_SHARED (&meta.mapped_bytes, bytes);
   return pages;

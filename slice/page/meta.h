@@ -33,6 +33,9 @@ void *sli_meta_alloc (size_t bytes);
 void *sli_meta_alloc_optional (size_t bytes);
 /* The same for more bytes: zeroed pages from the kernel. */
 void *sli_meta_map (size_t bytes);
+/* The same for a caller that can do without, and does not ask again for a
+ * while after there was no memory. */
+void *sli_meta_map_optional (size_t bytes);
 void sli_meta_unmap (void *pages, size_t bytes);
 /* The same, but where no address space is left, a run, if there is one of that
  * many bytes.  Callers hold no lock of rank 20 or more. */

@@ -92,6 +92,9 @@ bool sli_extent_new (unsigned n_granules);
 /* Returns true if the last extent could not be mapped, a moment ago.  The lock
  * is not held. */
 bool sli_extent_is_unlikely (void);
+/* Maps pages for the library's own records, zeroed; NULL: no memory, now or a
+ * moment ago. */
+void *sli_extent_map_pages (size_t bytes);
 /* Removes an extent that has no region in use (P4); false if it has one, or
  * must stay.  If true, the caller unlocks and calls sli_extent_unmap(). */
 bool sli_extent_retire (Extent *extent);

@@ -199,6 +199,29 @@ test_room_in_limited_data (void)
   check_room_is_left (RLIMIT_DATA);
 }
 
+/* The source is asked for many sizes once.  While it has none, a call that
+ * fails asks for the least size alone, before and after it has trimmed; and
+ * memory that comes back is found at once. */
+static void
+test_failures_are_cheap (void)
+{
+  enum { N_CALLS = 100 };
+  TestPages pages;
+  int n_failed;
+  size_t n;
+
+  test_pages_init (&pages);
+  pages.n_until_failure = 3;
+  slice_set_source (&pages.source);
+  take_all (1000, &n);
+  n_failed = pages.n_failed;
+  for (int i = 0; i < N_CALLS; i++)
+    g_assert_null (slice_try_alloc (1000));
+  g_assert_cmpint (pages.n_failed, <=, n_failed + 2 * N_CALLS);
+  pages.n_until_failure = -1;
+  g_assert_nonnull (slice_try_alloc (1000));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -215,6 +238,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/oom/death/out-of-memory", death_out_of_memory);
   test_add_death ("/slice/oom/death/out-of-memory-aligned",
                   death_out_of_memory_aligned);
+  test_add_fresh ("/slice/oom/failures-are-cheap", test_failures_are_cheap);
   test_add_fresh ("/slice/oom/spare-is-given-up", test_spare_is_given_up);
   test_add_fresh ("/slice/oom/room-in-limited-space",
                   test_room_in_limited_space);

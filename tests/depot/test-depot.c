@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -900,6 +901,46 @@ test_made_by_push (void)
   g_assert_cmpuint (counts_of (CLASS).n_misses, ==, 1);
 }
 
+/* Lets the process map nothing more, or as much as before. */
+static void
+limit_memory (bool is_limited)
+{
+  struct rlimit limit;
+
+  g_assert_cmpint (getrlimit (RLIMIT_AS, &limit), ==, 0);
+  limit.rlim_cur = is_limited ? 1 << 20 : limit.rlim_max;
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+}
+
+/* A ring is asked for at each free that has none.  Where there was no memory
+ * for one, the system is asked again after a while, or once an extent was
+ * unmapped. */
+static void
+test_ring_without_memory (void)
+{
+  enum { N = 16384 };
+  uint64_t now_msec = 1000000;
+  void **ring;
+
+  if (test_is_slow ())
+    {
+      g_test_skip ("limits of addresses under a tool");
+      return;
+    }
+  begin ();
+  for (int turn = 0; turn < 2; turn++)
+    {
+      limit_memory (true);
+      g_assert_null (sli_depot_new_ring (N));
+      limit_memory (false);
+      g_assert_null (sli_depot_new_ring (N)); /* not asked */
+      sli_os_pretend_clock_msec (now_msec += 256);
+      ring = sli_depot_new_ring (N);
+      g_assert_nonnull (ring);
+      sli_depot_end_ring (ring, N);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -933,6 +974,8 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/depot/shuffled", test_shuffled);
   test_add_fresh ("/slice/depot/shuffled-goes-home", test_shuffled_goes_home);
   test_add_fresh ("/slice/depot/remote-goes-home", test_remote_goes_home);
+  test_add_fresh ("/slice/depot/ring-without-memory",
+                  test_ring_without_memory);
   test_add_fresh ("/slice/depot/threads", test_threads);
   test_add_fresh ("/slice/depot/contention", test_contention);
   test_add_fresh ("/slice/depot/made-by-push", test_made_by_push);

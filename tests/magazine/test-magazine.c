@@ -290,6 +290,35 @@ test_detach_sleepers (void)
   check_valid ();
 }
 
+/* A thread that has no round is left alone: each allocation that fails
+ * trims. */
+static void
+detach_or_idle (unsigned index, void *data G_GNUC_UNUSED)
+{
+  if (index != 0)
+    {
+      wave (CLASS, 40);
+      sli_magazine_flush (true);
+    }
+  pthread_barrier_wait (&barrier);
+  if (index == 0)
+    sli_magazine_detach_others ();
+  pthread_barrier_wait (&barrier);
+  if (index == 0)
+    return;
+  g_assert_cmpuint (sli_record_self->attention, ==, 0);
+  g_assert_true (slice_tls_v1 == &sli_record_self->fast);
+}
+
+static void
+test_detach_nothing (void)
+{
+  begin ();
+  pthread_barrier_init (&barrier, NULL, 3);
+  test_gang (3, detach_or_idle, NULL);
+  check_valid ();
+}
+
 /* Threads at work while others trim without pause: no block is ever handed
  * out twice, none is lost. */
 static int n_working;
@@ -449,6 +478,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/magazine/trees-stay-in-order",
                   test_trees_stay_in_order);
   test_add_fresh ("/slice/magazine/detach-sleepers", test_detach_sleepers);
+  test_add_fresh ("/slice/magazine/detach-nothing", test_detach_nothing);
   test_add_fresh ("/slice/magazine/detach-workers", test_detach_workers);
   test_add_fresh ("/slice/magazine/no-key-left", test_no_key_left);
   test_add_fresh ("/slice/magazine/no-memory", test_no_memory);

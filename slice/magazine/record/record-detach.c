@@ -116,6 +116,38 @@ record_free_rounds (ThreadRecord *record)
       class_free_rounds (record, i);
 }
 
+/* Returns true if a trimmer may find rounds of a class to take.  A guess: the
+ * owner may be at work. */
+READS_RACILY static bool
+class_has_rounds (const ThreadRecord *record, unsigned class_index)
+{
+  const ClassCache *cache = &record->caches[class_index];
+  const Magazine *loaded = LOAD (&cache->loaded);
+  uintptr_t top = (uintptr_t) LOAD (&record->fast.entries[class_index].top);
+
+  if (LOAD (&cache->previous) != NULL)
+    return true;
+  /* (Of another magazine by now, the difference is any number.) */
+  return loaded != NULL
+         && (top - (uintptr_t) loaded->slots) / sizeof (void *)
+                > cache->n_taken;
+}
+
+static bool
+others_have_rounds (void)
+{
+  assert_held (&sli_registry.lock);
+  LINK_EACH (link, &sli_registry.records)
+    {
+      const ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);
+
+      for (unsigned i = 1; record != self && i < N_CLASSES; i++)
+        if (class_has_rounds (record, i))
+          return true;
+    }
+  return false;
+}
+
 /* Between the two passes every thread passes a barrier.  After it, no thread
  * is in an inline call that began before, except for values it had loaded
  * already: one call at most, on the top of one magazine.  A thread in a slow
@@ -126,6 +158,11 @@ sli_magazine_detach_others (void)
   if (!LOAD (&sli_record_options.is_inline))
     return; /* the other modes use records without entering them */
   sli_lock (&sli_registry.lock);
+  if (!others_have_rounds ())
+    {
+      sli_unlock (&sli_registry.lock);
+      return;
+    }
   LINK_EACH (link, &sli_registry.records)
     {
       ThreadRecord *record = LINK_OWNER (link, ThreadRecord, link);

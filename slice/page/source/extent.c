@@ -45,49 +45,80 @@ SLICE_STATIC_ASSERT (EXTENT_FIRST_BYTES % SLICE_OURS_BYTES == 0
 
 /* --- failures ------------------------------------------------------------ */
 
-/* A source that has no memory is asked for eight sizes, and each takes several
- * system calls.  A caller that can do without waits until so long after the
- * failure, twice as long each time. */
+/* While a source has no memory, it is asked for the least size alone, which
+ * takes a system call or two, where eight sizes would take dozens.  A caller
+ * that can do without even waits until so long after the failure, twice as long
+ * each time. */
 enum
 {
   WAIT_MSEC_MAX = 256
 };
 
-static struct
+typedef struct
 {
   uint32_t failed_msec; /* the latest failure that made the wait longer */
-  uint32_t wait_msec;   /* 0: the last extent was mapped, or one was unmapped
-                           since */
-} failure;
+  uint32_t wait_msec;   /* 0: there was memory the last time, or an extent was
+                           unmapped since */
+  bool had_none;        /* no memory of any size, not memory of no use */
+} Failure;
 
-COMMON_TEXT bool
-sli_extent_is_unlikely (void)
+static Failure no_extent; /* the source had none */
+static Failure no_pages;  /* the system had none for the library's records */
+
+COMMON_TEXT static bool
+failure_is_recent (const Failure *failure)
 {
-  uint32_t wait_msec = LOAD (&failure.wait_msec);
+  uint32_t wait_msec = LOAD (&failure->wait_msec);
 
   return wait_msec != 0
-         && (uint32_t) sli_os_clock_msec () - LOAD (&failure.failed_msec)
+         && (uint32_t) sli_os_clock_msec () - LOAD (&failure->failed_msec)
                 < wait_msec;
 }
 
 COLD static void
-failure_note (void)
+failure_note (Failure *failure)
 {
-  uint32_t wait_msec = LOAD (&failure.wait_msec);
+  uint32_t wait_msec = LOAD (&failure->wait_msec);
 
-  if (sli_extent_is_unlikely ())
+  if (failure_is_recent (failure))
     return;
-  STORE (&failure.failed_msec, (uint32_t) sli_os_clock_msec ());
-  STORE (&failure.wait_msec,
+  STORE (&failure->failed_msec, (uint32_t) sli_os_clock_msec ());
+  STORE (&failure->wait_msec,
          wait_msec == 0 ? 1
                         : (uint32_t) min_size (2 * wait_msec, WAIT_MSEC_MAX));
 }
 
 static void
-failure_forget (void)
+failure_forget (Failure *failure)
 {
-  if (LOAD (&failure.wait_msec) != 0)
-    STORE (&failure.wait_msec, 0);
+  if (LOAD (&failure->wait_msec) == 0)
+    return;
+  STORE (&failure->wait_msec, 0);
+  STORE (&failure->had_none, false);
+}
+
+COMMON_TEXT bool
+sli_extent_is_unlikely (void)
+{
+  return failure_is_recent (&no_extent);
+}
+
+void *
+sli_extent_map_pages (size_t bytes)
+{
+  int error = errno;
+  void *pages = NULL;
+
+  if (!failure_is_recent (&no_pages))
+    {
+      pages = sli_os_map (bytes, sli_os_page_bytes ());
+      errno = error; /* as in extent_map() */
+      if (pages != NULL)
+        failure_forget (&no_pages);
+      else
+        failure_note (&no_pages);
+    }
+  return pages;
 }
 
 /* --- mapping ------------------------------------------------------------- */
@@ -157,6 +188,7 @@ extent_map (size_t *bytes, size_t least_bytes, bool *is_zeroed)
         break;
     }
   errno = error;
+  STORE (&no_extent.had_none, start == NULL);
   if (start == NULL || !extent_accept (source, start, *bytes))
     return NULL;
   if (sli_annotate_is_on ())
@@ -174,7 +206,8 @@ sli_extent_unmap (void *start, size_t bytes)
   if (sli_annotate_is_on ())
     sli_annotate_extent_end (start, bytes);
   TRACE_INTERNAL (sli_page.source->unmap (sli_page.source, start, bytes));
-  failure_forget ();
+  failure_forget (&no_extent);
+  failure_forget (&no_pages);
 }
 
 /* Uses the first entry that was never set, if there is one. */
@@ -324,7 +357,9 @@ COMMON_TEXT bool
 sli_extent_new (unsigned n_granules)
 {
   size_t least_bytes = extent_least_bytes (n_granules);
-  size_t bytes = max_size (least_bytes, extent_best_bytes ());
+  size_t bytes = LOAD (&no_extent.had_none)
+                     ? least_bytes
+                     : max_size (least_bytes, extent_best_bytes ());
   /* Where the option wants no huge pages, advise the system so. */
   bool huge
       = LOAD (&sli_page.counts.mapped_bytes) >= sli_page.huge_after_bytes;
@@ -334,10 +369,10 @@ sli_extent_new (unsigned n_granules)
 
   if (start == NULL)
     {
-      failure_note ();
+      failure_note (&no_extent);
       return false;
     }
-  failure_forget ();
+  failure_forget (&no_extent);
   sli_os_advise_huge (start, bytes, huge);
   result = extent_add_mapped (start, bytes, is_zeroed, huge);
   if (UNLIKELY (result == EXTENT_IN_USE))
