@@ -460,7 +460,10 @@ text_put_about (Text *text, const BlockFacts *block, const char *format,
 {
   text_vformat (text, format, arguments);
   if (block->real_bytes != 0)
-    text_format (text, ", space for %zu bytes", block->real_bytes);
+    text_format (text,
+                 block->is_inside ? ", inside a block of %zu bytes"
+                                  : ", space for %zu bytes",
+                 block->real_bytes);
   text_put_sites (text, &block->sites);
 }
 

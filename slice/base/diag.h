@@ -53,6 +53,7 @@ typedef struct
   size_t given_bytes; /* the call's; DIAG_SIZE_UNKNOWN if it takes none */
   size_t real_bytes;  /* its real size */
   size_t slack_bytes; /* at a node's end, behind its payload */
+  bool is_inside;     /* the pointer is inside the block, and no node's */
   const char *words;  /* further text */
   const void *wrong;  /* bytes of which some were overwritten; NULL: none */
   size_t n_wrong;     /* the number of these bytes, at least 1 */

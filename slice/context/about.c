@@ -24,7 +24,8 @@ space_behind (const void *payload, const BlockFacts *block)
   return block->real_bytes > other ? block->real_bytes - other : 0;
 }
 
-/* Two messages have the size in their text. */
+/* Two messages have the size in their text.  What is no node has no space: the
+ * block that it is in has, unless it is its start. */
 static BlockFacts
 facts_for (ErrorNumber number, const void *payload)
 {
@@ -32,8 +33,14 @@ facts_for (ErrorNumber number, const void *payload)
       = number == ERROR_NODE_OVERRUN || number == ERROR_NODE_INTERIOR;
   BlockFacts facts;
 
-  if (sli_untraced_facts (payload, &facts))
-    facts.real_bytes = has_size ? 0 : space_behind (payload, &facts);
+  if (!sli_untraced_facts (payload, &facts))
+    return facts;
+  facts.is_inside
+      = number == ERROR_NOT_A_NODE && payload != facts.address;
+  if (has_size)
+    facts.real_bytes = 0;
+  else if (!facts.is_inside)
+    facts.real_bytes = space_behind (payload, &facts);
   return facts;
 }
 
