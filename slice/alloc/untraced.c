@@ -96,8 +96,7 @@ void
 sli_untraced_forget_node (const void *node)
 {
   assert_here (sli_untraced_remembers_nodes ());
-  sli_block_registry_remove (node, BLOCK_ANY_SIZE, "ralloc_free",
-                             CALL_SITE);
+  sli_block_registry_forget_node (node, CALL_SITE);
 }
 
 bool

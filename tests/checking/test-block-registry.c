@@ -277,7 +277,7 @@ test_nodes (void)
   check_node_at (9, 0, BLOCK_NODE_NONE);
   check_node_at (9, 8, BLOCK_NODE_NONE);
   check_node_at (4, 0, BLOCK_NODE_NONE);
-  sli_block_registry_remove (at (5), 40, "test", NULL);
+  sli_block_registry_forget_node (at (5), NULL);
   check_node_at (5, 0, BLOCK_NODE_FREED);
   check_node_at (5, 1, BLOCK_NODE_NONE);
   sli_block_registry_remove (at (9), 40, "test", NULL);

@@ -394,7 +394,7 @@ static const Misuse misuses_with_debug[]
         { "free-interior", free_interior,
           "*error 202: *, the block begins at * bytes" ALLOCATED "\n", true },
         { "free-slice", free_slice,
-          "*error 200: *), space for * bytes" ALLOCATED "\n", true },
+          "*error 200: *), inside a block of 64 bytes" ALLOCATED "\n", true },
         { "damage-next", damage_next,
           "*error 203: *), space for 40 bytes" ALLOCATED "\n", true },
         { "steal-self", steal_self,
@@ -408,6 +408,47 @@ static const Misuse misuses_with_debug[]
         { "resize-linear", resize_linear, "*error 213: *" ALLOCATED "\n",
           true } };
 
+static void
+free_node_as_slice (void)
+{
+  slice_free1 (100, ralloc_size (ralloc_context (NULL), 100));
+}
+
+static void
+free_large_as_slice (void)
+{
+  slice_free1 (5000, ralloc_size (ralloc_context (NULL), 5000));
+}
+
+static void
+free_slice_as_node (void)
+{
+  do_free (slice_alloc (64));
+}
+
+/* With always-malloc nodes and slices are of one kind, but for what a checking
+ * mode remembers. */
+static const Misuse misuses_with_malloc[]
+    = { { "free-node-as-slice", free_node_as_slice,
+          "*error 108: slice_free1: *given size 100, a node of a context*",
+          true },
+        { "free-large-as-slice", free_large_as_slice,
+          "*error 108: slice_free1: *given size 5000, a node of a context*",
+          true },
+        { "free-slice-as-node", free_slice_as_node, "*error 200: *", true },
+        { "free-twice", free_twice, "*error 201: *", true } };
+
+static void
+misuse_test_with_malloc (const void *data)
+{
+  if (g_test_subprocess ())
+    {
+      slice_set_option (SLICE_OPTION_CHECKED, 1);
+      slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 1);
+    }
+  misuse_test (data);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -416,5 +457,7 @@ main (int argc, char **argv)
                misuse_test);
   misuses_add ("/slice/ralloc-misuse/debug", misuses_with_debug,
                G_N_ELEMENTS (misuses_with_debug), misuse_test_with_debug);
+  misuses_add ("/slice/ralloc-misuse/malloc", misuses_with_malloc,
+               G_N_ELEMENTS (misuses_with_malloc), misuse_test_with_malloc);
   return g_test_run ();
 }

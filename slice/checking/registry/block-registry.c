@@ -531,7 +531,7 @@ sli_block_registry_forget_node (const void *node, const void *site)
   site = sli_os_caller_outside (site, &file);
   sli_lock (&registry.lock);
   slot = table_lookup (node);
-  if (slot != NULL && slot_is_live (slot) && slot->is_inside)
+  if (slot != NULL && slot_is_live (slot) && slot->is_node)
     slot_free (slot, site, &file, sli_os_thread_id ());
   sli_unlock (&registry.lock);
 }
@@ -543,13 +543,14 @@ sli_block_registry_remove (const void *block, size_t size,
   unsigned thread = site != NULL ? sli_os_thread_id () : 0;
   size_t real_bytes = 0;
   OsModule file;
-  bool is_live;
+  bool is_live, is_node;
   Slot *slot;
 
   site = sli_os_caller_outside (site, &file);
   sli_lock (&registry.lock);
   slot = table_lookup (block);
-  is_live = slot_is_block (slot);
+  is_node = slot != NULL && slot_is_live (slot) && slot->is_node;
+  is_live = slot_is_block (slot) && !is_node;
   real_bytes = is_live ? slot->size : 0;
   if (is_live && (size == real_bytes || size == BLOCK_ANY_SIZE))
     slot_free (slot, site, &file, thread);
@@ -563,6 +564,8 @@ sli_block_registry_remove (const void *block, size_t size,
                                                      ? DIAG_SIZE_UNKNOWN
                                                      : size,
                                   .real_bytes = real_bytes,
+                                  .words = is_node ? "a node of a context"
+                                                   : NULL,
                                   .sites = sli_block_registry_sites (block) });
 }
 

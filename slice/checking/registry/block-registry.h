@@ -28,8 +28,8 @@ void sli_block_registry_note_alignment (const void *block, size_t alignment);
 size_t sli_block_registry_alignment (const void *block);
 /* Notes that what was added is a node of a context: it is a block, or inside
  * of a block of malloc that nothing else registers.  The latter is no block for
- * the functions below that take one, and sli_block_registry_forget_node()
- * removes it, if it is there. */
+ * the functions below that take one.  sli_block_registry_forget_node() removes
+ * either, if it is there; sli_block_registry_remove() removes neither. */
 void sli_block_registry_note_node (const void *node, bool is_inside);
 void sli_block_registry_forget_node (const void *node, const void *site);
 /* Notes how many bytes at its end are not the payload's, for messages. */
