@@ -9,8 +9,10 @@ EXTRA_DIST += \
 	%D%/changes/byacc.diff \
 	%D%/changes/cjson.diff \
 	%D%/changes/cmark.diff \
+	%D%/changes/diffs.diff \
 	%D%/changes/ed.diff \
 	%D%/changes/events.diff \
+	%D%/changes/feed.diff \
 	%D%/changes/flights.diff \
 	%D%/changes/formulas.diff \
 	%D%/changes/groups.diff \
@@ -46,6 +48,7 @@ EXTRA_DIST += \
 	%D%/changes/sessions.diff \
 	%D%/changes/sheets.diff \
 	%D%/changes/simplecpp.diff \
+	%D%/changes/subsets.diff \
 	%D%/changes/tidy.diff \
 	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
@@ -62,8 +65,10 @@ EXTRA_DIST += \
 	%D%/measured/byacc.txt \
 	%D%/measured/cjson.txt \
 	%D%/measured/cmark.txt \
+	%D%/measured/diffs.txt \
 	%D%/measured/ed.txt \
 	%D%/measured/events.txt \
+	%D%/measured/feed.txt \
 	%D%/measured/flights.txt \
 	%D%/measured/formulas.txt \
 	%D%/measured/groups.txt \
@@ -99,6 +104,7 @@ EXTRA_DIST += \
 	%D%/measured/sessions.txt \
 	%D%/measured/sheets.txt \
 	%D%/measured/simplecpp.txt \
+	%D%/measured/subsets.txt \
 	%D%/measured/tidy.txt \
 	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
