@@ -133,7 +133,9 @@ endif
 	%D%/trace/replay/resample.h \
 	%D%/trace/report/page.c \
 	%D%/trace/report/page.h \
+	%D%/trace/report/report-diff.c \
 	%D%/trace/report/report-html.c \
+	%D%/trace/report/report-series.c \
 	%D%/trace/report/report-summary.c \
 	%D%/trace/report/report-svg.c \
 	%D%/trace/report/report-text.c \
@@ -168,13 +170,16 @@ nodist_%C%_libtrace_la_SOURCES = %D%/trace/report/page-files.c
 trace_template = %D%/trace/report/template
 trace_page = \
 	$(trace_template)/changes.html \
+	$(trace_template)/diff.html \
+	$(trace_template)/head.html \
 	$(trace_template)/page.css \
 	$(trace_template)/page.html \
 	$(trace_template)/page.js \
 	$(trace_template)/sampled.html \
 	$(trace_template)/shapes.html \
 	$(trace_template)/shares.html \
-	$(trace_template)/site.html
+	$(trace_template)/site.html \
+	$(trace_template)/total.html
 EXTRA_DIST += $(trace_template)/embed.awk $(trace_page)
 CLEANFILES += %D%/trace/report/page-files.c
 %D%/trace/report/page-files.c: $(trace_template)/embed.awk $(trace_page)

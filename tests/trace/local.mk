@@ -43,6 +43,7 @@ needs_%C%_test_limits = %D%/json-get
 needs_%C%_test_options = %D%/json-get
 needs_%C%_test_pins = %D%/check-schema %D%/json-get
 needs_%C%_test_record = %D%/json-get
+needs_%C%_test_report = %D%/json-get
 needs_%C%_test_sample = %D%/check-schema %D%/json-get
 needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
 EXTRA_DIST += \

@@ -89,6 +89,50 @@ equal "first: where it is explained" \
 equal "first: that nothing pays" "$(grep -c 'class="change"' \
   "$work/cache.html") $(grep -c 'Said: cache' "$work/cache.html")" "0 1"
 
+# --- two runs ---
+
+"$trace" record -q -o "$work/other.trace" -- "$work/classes" owner
+"$trace" patterns "$work/other.trace" -o "$work/other.json"
+"$trace" diff "$work/out/patterns.json" "$work/other.json" > "$work/diff"
+diff_page=$work/diff.html
+"$trace" diff "$work/out/patterns.json" "$work/other.json" -o "$diff_page" \
+  > "$work/said"
+equal "diff: status, and no text" "$? $(wc -c < "$work/said")" "1 0"
+equal "diff: in this order" "$(grep -o 'class="heap"\|<h2>[^<]*' "$diff_page" \
+  | tr '\n' ' ')" \
+  "class=\"heap\" <h2>Memory over time <h2>In numbers <h2>The sites that \
+changed most <h2>How this was compared "
+equal "diff: both heaps in a sentence" \
+  "$(grep -A1 -cE '^<p><b>(Before|After):</b> The heap grows' "$diff_page")" 2
+# by time, operations and bytes: a line for each run, names on both axes
+equal "diff: both runs in one picture" "$(awk '/<svg class="wide/ &&
+    /class="c0"/ && /class="c1"/ && /span class="tick"/ &&
+    /class="scale places"/ { n++ }
+    END { print n }' "$diff_page")" 3
+# the same sites in the same order as in the text, with the bytes there: the
+# second and third of the numbers
+equal "diff: the sites and what changed" "$(awk '
+    /<td class="site">/ { n = 0 }
+    match ($0, /data-v="[-0-9]*"/) {
+      value[++n] = substr ($0, RSTART + 8, RLENGTH - 9)
+      if (n == 3)
+        print value[2], value[3]
+    }' "$diff_page")" \
+  "$(awk 'at { print $3, $4 } $1 == "calls" && $2 == "after" { at = 1 }' \
+    "$work/diff")"
+equal "diff: a bar for each change" "$(grep -c '<svg class="delta"' \
+  "$diff_page")" "$(($(grep -c '<td class="site">' "$diff_page") * 2))"
+"$trace" diff "$work/other.json" "$work/other.json" -o "$work/same.html"
+equal "diff: a run and itself" \
+  "$? $(grep -c 'class="more"' "$work/same.html")" \
+  "0 0"
+"$trace" diff -n 1 "$work/out/patterns.json" "$work/other.json" \
+  -o "$work/one.html"
+equal "diff: as many sites as are asked for" \
+  "$(grep -c '<td class="site">' "$work/one.html")" 1
+expect_found "diff: how many more there are" 'and 1 more site' \
+  "$(cat "$work/one.html")"
+
 # --- in a browser ---
 browser=
 for name in chromium chromium-browser google-chrome
@@ -161,10 +205,13 @@ down=$(echo $calls | tr ' ' '\n' | sort -rn | tr '\n' ' ')
 equal sort-once "$(sorted 2)" "calls descending ${down% }"
 equal sort-twice "$(sorted 2 2)" "calls ascending ${up% }"
 equal sort-other "$(sorted 2 0 2 | sed 's/ing .*/ing/')" "calls descending"
-page=$work/out/report.html
-browse --dump-dom > "$work/dom"
-equal sort-allowed "$(grep -c 'aria-sort="none"' "$work/dom" \
-  | sed 's/[1-9][0-9]*/some/') $(grep -c CONSOLE "$work/log")" "some 0"
+for page in "$work/out/report.html" "$diff_page"
+do
+  browse --dump-dom > "$work/dom"
+  equal "sort-allowed-$(basename "$page" .html)" \
+    "$(grep -c 'aria-sort="none"' "$work/dom" \
+      | sed 's/[1-9][0-9]*/some/') $(grep -c CONSOLE "$work/log")" "some 0"
+done
 
 # The corner's brightness (0 to 255), and whether there are many colours.
 picture_read ()
@@ -207,19 +254,22 @@ print ("dark" if corner < 64 else "light" if corner > 192 else "grey",
 EOF
 }
 
-for width in 1040 390
+for page in "$work/out/report.html" "$diff_page"
 do
-  for scheme in light dark
+  for width in 1040 390
   do
-    if ! python3 -c '' 2> "$work/null"; then
-      skip picture-$width-$scheme "no python3"
-      continue
-    fi
-    force=$([ $scheme = dark ] && echo --force-dark-mode)
-    browse $force --window-size=$width,1200 --screenshot="$work/shot.png" \
-      > "$work/null"
-    equal picture-$width-$scheme "$(picture_read "$work/shot.png")" \
-      "$scheme many"
+    for scheme in light dark
+    do
+      name=picture-$(basename "$page" .html)-$width-$scheme
+      if ! python3 -c '' 2> "$work/null"; then
+        skip "$name" "no python3"
+        continue
+      fi
+      force=$([ $scheme = dark ] && echo --force-dark-mode)
+      browse $force --window-size=$width,1200 --screenshot="$work/shot.png" \
+        > "$work/null"
+      equal "$name" "$(picture_read "$work/shot.png")" "$scheme many"
+    done
   done
 done
 

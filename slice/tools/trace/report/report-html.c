@@ -218,6 +218,90 @@ HELPER (curves)
   sli_svg_curves (page->file, value);
 }
 
+/* --- two runs ------------------------------------------------------------ */
+
+/* What the second item of an array has more than the first. */
+static double
+change_of (const JsonValue *values)
+{
+  return values == NULL ? 0
+                        : sli_json_item_number (values, 1)
+                              - sli_json_item_number (values, 0);
+}
+
+HELPER (change)
+{
+  fprintf (page->file, "%.0f", change_of (value));
+}
+
+/* words: the unit, B or s. */
+HELPER (signed)
+{
+  char *text = sli_report_signed (change_of (value), words);
+
+  fputs (text, page->file);
+  free (text);
+}
+
+HELPER (total_change)
+{
+  put_signed (page, sli_json_get (value, "values"),
+              sli_json_string (value, "unit"));
+}
+
+HELPER (growth)
+{
+  double before = value == NULL ? 0 : sli_json_item_number (value, 0);
+
+  if (before > 0)
+    fprintf (page->file, "%+.1f", 100 * change_of (value) / before);
+}
+
+/* A bar from the middle, as long as the change; words: which. */
+HELPER (bar)
+{
+  const JsonValue *changes = sli_json_get (page->document, "changes");
+  double most = sli_json_number (sli_json_get (changes, "most"), words);
+  double change = change_of (value);
+  double length = most > 0 ? 50 * fabs (change) / most : 0;
+  char *title = sli_report_signed (change, "B");
+
+  sli_svg_begin (page->file, "delta", 100, 10, title, true);
+  free (title);
+  fprintf (page->file,
+           "<path class=\"tick\" d=\"M50 0V10\"/><rect class=\"%s\" "
+           "x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"8\"/></svg>",
+           change > 0 ? "more" : "less", change > 0 ? 50 : 50 - length, length);
+}
+
+static void
+runs_of (const JsonValue *document, const JsonValue *runs[2])
+{
+  runs[0] = sli_json_get (document, "before");
+  runs[1] = sli_json_get (document, "after");
+}
+
+/* words: the total at the axis's right end. */
+HELPER (runs)
+{
+  const JsonValue *runs[2];
+
+  runs_of (value, runs);
+  sli_svg_runs (page->file, runs,
+                strcmp (words, "seconds") == 0 ? "time" : words, words);
+}
+
+HELPER (change_sentence)
+{
+  const JsonValue *runs[2];
+  char *sentence;
+
+  runs_of (value, runs);
+  sentence = sli_report_change (runs);
+  sli_html_text (page->file, sentence, strlen (sentence));
+  free (sentence);
+}
+
 const PageHelper sli_page_helpers[] = {
   { "text", sli_page_text },
   { "count", put_count },
@@ -245,6 +329,13 @@ const PageHelper sli_page_helpers[] = {
   { "offset", put_offset },
   { "flame", put_flame },
   { "curves", put_curves },
+  { "change", put_change },
+  { "signed", put_signed },
+  { "total-change", put_total_change },
+  { "growth", put_growth },
+  { "bar", put_bar },
+  { "runs", put_runs },
+  { "change-sentence", put_change_sentence },
   { 0 },
 };
 

@@ -1,4 +1,4 @@
-/* report-svg.c - the report's pictures
+/* report-svg.c - the report's pictures, without those of report-series.c
  *
  * Tools.  Colours are classes of the page's style sheet, so that one picture
  * serves the light and the dark page.
@@ -46,9 +46,9 @@ sli_html_text (FILE *file, const char *text, size_t most)
     fputs ("\xe2\x80\xa6", file);
 }
 
-static void
-svg_begin (FILE *file, const char *class, int width, int height,
-           const char *title, bool stretch)
+void
+sli_svg_begin (FILE *file, const char *class, int width, int height,
+               const char *title, bool stretch)
 {
   fprintf (file,
            "<svg class=\"%s\" viewBox=\"0 0 %d %d\" role=\"img\""
@@ -59,158 +59,6 @@ svg_begin (FILE *file, const char *class, int width, int height,
   fputs ("\"><title>", file);
   sli_html_text (file, title, 200);
   fputs ("</title>", file);
-}
-
-/* --- memory over time ---------------------------------------------------- */
-
-#define SERIES_HEIGHT 220
-
-static double
-rss_most (const JsonValue *rss)
-{
-  double most = 0;
-
-  for (size_t i = 0; rss != NULL && i < rss->n_items; i++)
-    most = fmax (most, sli_json_item_number (&rss->items[i], 1));
-  return most;
-}
-
-/* The bytes at the upper edge.  A resident curve far above the live bytes
- * leaves the picture, or they would be too small to see. */
-static double
-series_most (const JsonValue *total, const JsonValue *rss, double peak)
-{
-  double most = peak;
-
-  for (size_t i = 0; total != NULL && i < total->n_items; i++)
-    most = fmax (most, total->items[i].number);
-  most = fmax (most, fmin (rss_most (rss), 2 * most));
-  return most > 0 ? most : 1;
-}
-
-/* The distance of the lines that mark bytes: 1, 2 or 5 times a power of ten,
- * so that there are two to five. */
-static double
-ticks_distance (double most)
-{
-  double power = pow (10, floor (log10 (most)));
-  double lead = most / power;
-
-  return power * (lead < 2 ? 0.5 : lead < 5 ? 1 : 2);
-}
-
-static void
-ticks_draw (FILE *file, double most)
-{
-  double step = ticks_distance (most);
-
-  for (double at = step; at < most; at += step)
-    fprintf (file, "<path class=\"tick\" d=\"M0 %.1fH600\"/>",
-             SERIES_HEIGHT * (1 - at / most));
-}
-
-/* Their names: not in the picture, which is stretched. */
-static void
-ticks_name (FILE *file, double most)
-{
-  double step = ticks_distance (most);
-
-  for (double at = step; at < most; at += step)
-    fprintf (file, "<span class=\"tick\" style=\"top:%.1f%%\">%s</span>",
-             100 * (1 - at / most), sli_human_bytes (at));
-}
-
-/* Bands stand on each other, the first at the bottom. */
-static void
-bands_draw (FILE *file, const JsonValue *bands, double most)
-{
-  size_t n = bands->n_items == 0 ? 0 : bands->items[0].n_items;
-  double *low = sli_tool_zero ((n + 1) * sizeof *low);
-
-  for (size_t band = 0; band < bands->n_items; band++)
-    {
-      const JsonValue *values = &bands->items[band];
-      double sum = 0;
-
-      for (size_t i = 0; i < n; i++)
-        sum += sli_json_item_number (values, i);
-      if (sum <= 0)
-        continue;
-      fprintf (file, "<path class=\"b%zu\" d=\"M0 %.0f", band,
-               SERIES_HEIGHT * (1 - low[0] / most));
-      for (size_t i = 0; i < n; i++)
-        fprintf (
-            file, "L%zu %.0f", i,
-            SERIES_HEIGHT
-                * (1 - (low[i] + sli_json_item_number (values, i)) / most));
-      for (size_t i = n; i-- > 0;)
-        {
-          fprintf (file, "L%zu %.0f", i, SERIES_HEIGHT * (1 - low[i] / most));
-          low[i] += sli_json_item_number (values, i);
-        }
-      fputs ("Z\"/>", file);
-    }
-  free (low);
-}
-
-static void
-rss_draw (FILE *file, const JsonValue *rss, double most)
-{
-  fputs ("<path class=\"rss\" d=\"", file);
-  for (size_t i = 0; i < rss->n_items; i++)
-    fprintf (file, "%c%.0f %.0f", i == 0 ? 'M' : 'L',
-             600 * sli_json_item_number (&rss->items[i], 0),
-             SERIES_HEIGHT
-                 * (1 - sli_json_item_number (&rss->items[i], 1) / most));
-  fputs ("\"/>", file);
-}
-
-void
-sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
-                const JsonValue *rss, double peak, const char *end)
-{
-  const JsonValue *total = sli_json_get (series, "total");
-  const JsonValue *bands = sli_json_get (series, "bands");
-  bool by_time = strcmp (axis, "time") == 0;
-  double most = series_most (total, by_time ? rss : NULL, peak);
-  char *title = sli_tool_text ("Live bytes over %s, at most %s", axis,
-                               sli_human_bytes (peak));
-  size_t n;
-  size_t peak_at = 0;
-
-  fputs ("<div class=\"plot\">", file);
-  svg_begin (file, "wide", 600, SERIES_HEIGHT, title, true);
-  free (title);
-  n = total == NULL ? 0 : total->n_items;
-  if (bands != NULL)
-    bands_draw (file, bands, most);
-  ticks_draw (file, most);
-  fputs ("<path class=\"line\" d=\"", file);
-  for (size_t i = 0; i < n; i++)
-    {
-      if (sli_json_item_number (total, i)
-          > sli_json_item_number (total, peak_at))
-        peak_at = i;
-      fprintf (file, "%c%zu %.1f", i == 0 ? 'M' : 'L', i,
-               SERIES_HEIGHT * (1 - sli_json_item_number (total, i) / most));
-    }
-  fprintf (file, "\"/><path class=\"cursor\" d=\"M%zu 0V%d\"/>", peak_at,
-           SERIES_HEIGHT);
-  if (by_time && rss != NULL && rss->n_items > 1)
-    rss_draw (file, rss, most);
-  fputs ("</svg>", file);
-  ticks_name (file, most);
-  fprintf (file,
-           "</div><div class=\"scale ends\"><span>0</span><span>%s</span>"
-           "</div>",
-           end);
-  fprintf (file, "<p class=\"scale\">The dotted line is the peak, %s",
-           sli_human_bytes (peak));
-  if (by_time && rss != NULL && rss->n_items > 1)
-    fprintf (file,
-             "; dashed: the process's own resident memory, at most %s",
-             sli_human_bytes (rss_most (rss)));
-  fputs ("</p>", file);
 }
 
 /* --- histograms ---------------------------------------------------------- */
@@ -232,7 +80,7 @@ sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
     }
   /* few bars are as large as many */
   width = (int) (n > BARS_MIN ? n : BARS_MIN) * 22 + 16;
-  svg_begin (file, "bars", width, 132, title, false);
+  sli_svg_begin (file, "bars", width, 132, title, false);
   for (size_t i = 0; i < n; i++)
     {
       double height = 100 * sli_json_item_number (counts, i) / most;
@@ -266,7 +114,7 @@ sli_svg_frees (FILE *file, const JsonValue *picture, const char *name)
   char *title = sli_tool_text ("Free against allocation of %.80s", name);
   static const char *const levels[3] = { "d1", "d2", "d3" };
 
-  svg_begin (file, "pic", 240, 60, title, true);
+  sli_svg_begin (file, "pic", 240, 60, title, true);
   free (title);
   for (int level = 0; level < 3; level++)
     {
@@ -313,7 +161,7 @@ sli_svg_offset (FILE *file, const JsonValue *picture, const char *name)
                                "to %s",
                                name, sli_human_bytes (most));
 
-  svg_begin (file, "pic", 240, 60, title, true);
+  sli_svg_begin (file, "pic", 240, 60, title, true);
   free (title);
   fputs ("<path class=\"b0\" d=\"", file);
   for (size_t x = 0; offset != NULL && 2 * x + 1 < offset->n_items; x++)
@@ -391,7 +239,7 @@ sli_svg_flame (FILE *file, const JsonValue *root, const char *title)
     return;
   n_rows = flame_depth (root);
   fputs ("<div class=\"scroll\">", file);
-  svg_begin (file, "flame", 1000, n_rows * FLAME_ROW, title, false);
+  sli_svg_begin (file, "flame", 1000, n_rows * FLAME_ROW, title, false);
   flame_draw (file, root, 0, 1000, 0, n_rows, sli_json_item_number (root, 1));
   fputs ("</svg></div>", file);
 }
@@ -405,7 +253,7 @@ sli_svg_curves (FILE *file, const JsonValue *whole)
 
   for (size_t i = 0; i < whole->n_items; i++)
     most = fmax (most, sli_json_number (&whole->items[i], "rss_peak"));
-  svg_begin (file, "wide", 630, 200,
+  sli_svg_begin (file, "wide", 630, 200,
              "Resident memory over the replayed operations, by allocator",
              true);
   for (size_t i = 0; i < whole->n_items; i++)

@@ -17,6 +17,26 @@ typedef struct
 void sli_report_html (const Report *report, FILE *file);
 void sli_report_text (const Report *report, FILE *file);
 
+/* Sites of two runs with the same functions, added up. */
+typedef struct
+{
+  const char *name;
+  const char *class[2]; /* "absent": the run has none */
+  double calls[2], bytes[2], peak[2];
+} SitePair;
+
+/* report-diff.c: the page of `diff'.
+ *
+ * runs   the patterns before and after
+ * pairs  in the table's order
+ */
+void sli_report_diff (const JsonValue *const runs[2], const SitePair *pairs,
+                      size_t n_pairs, size_t n_rows, FILE *file);
+/* What the second run's heap is, beside the first's, in one sentence. */
+char *sli_report_change (const JsonValue *const runs[2]);
+/* A difference in bytes or in plain numbers, with its sign. */
+char *sli_report_signed (double difference, const char *unit);
+
 /* report-summary.c; the texts are freed by the caller. */
 /* The heap in one sentence. */
 char *sli_report_sentence (const JsonValue *patterns);
@@ -28,10 +48,16 @@ char *sli_report_certainty (const JsonValue *site);
 #define REPORT_BAND_OTHERS 8
 int sli_report_band (const JsonValue *patterns, const char *name);
 
-/* report-svg.c: each writes one <svg> with title and role. */
+/* report-series.c, report-svg.c: each writes one <svg> with title and role. */
 /* end  the axis's right end, in words */
 void sli_svg_series (FILE *file, const JsonValue *series, const char *axis,
                      const JsonValue *rss, double peak, const char *end);
+/* series  of the patterns
+ * axis    its name in the patterns' totals */
+void sli_svg_runs (FILE *file, const JsonValue *const runs[2],
+                   const char *series, const char *axis);
+void sli_svg_begin (FILE *file, const char *class, int width, int height,
+                    const char *title, bool stretch);
 void sli_svg_bars (FILE *file, const JsonValue *counts, const JsonValue *bytes,
                    const char *title);
 void sli_svg_frees (FILE *file, const JsonValue *picture, const char *name);

@@ -11,6 +11,7 @@
 #include "tools/trace/common/stage/stage.h"
 #include "tools/trace/common/table.h"
 #include "tools/trace/common/tool.h"
+#include "tools/trace/report/report.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,7 @@ chain_of (const JsonValue *site)
 typedef struct
 {
   char *chain;
-  double calls[2], bytes[2], peak[2];
-  const char *name;
-  const char *class[2];
+  SitePair sites;
 } Pair;
 
 typedef struct
@@ -63,8 +62,8 @@ static int
 pair_compare (const void *a, const void *b)
 {
   const Pair *left = a, *right = b;
-  double left_gap = fabs (left->bytes[1] - left->bytes[0]);
-  double right_gap = fabs (right->bytes[1] - right->bytes[0]);
+  double left_gap = fabs (left->sites.bytes[1] - left->sites.bytes[0]);
+  double right_gap = fabs (right->sites.bytes[1] - right->sites.bytes[0]);
 
   return left_gap > right_gap ? -1 : left_gap < right_gap;
 }
@@ -82,7 +81,7 @@ pairs_add (Pairs *pairs, const JsonValue *document, int side)
       char *chain = chain_of (site);
       uint32_t *number = sli_table_add_text (&pairs->by_chain, chain,
                                              pairs->items, sizeof (Pair));
-      Pair *pair;
+      SitePair *pair;
 
       if (*number == 0)
         {
@@ -90,11 +89,11 @@ pairs_add (Pairs *pairs, const JsonValue *document, int side)
           pairs->items
               = sli_tool_grow (pairs->items, pairs->n * sizeof (Pair));
           pairs->items[pairs->n - 1]
-              = (Pair){ .chain = chain, .class = { "absent", "absent" } };
+              = (Pair){ chain, { .class = { "absent", "absent" } } };
         }
       else
         free (chain);
-      pair = &pairs->items[*number - 1];
+      pair = &pairs->items[*number - 1].sites;
       pair->name = sli_json_string (site, "name");
       if (pair->calls[side] == 0)
         pair->class[side] = sli_json_string (site, "class");
@@ -110,26 +109,103 @@ percent_of (double after, double before)
   return before > 0 ? 100 * (after / before - 1) : after > 0 ? 100 : 0;
 }
 
+static const char *const total_keys[]
+    = { "calls", "bytes", "peak", "end_bytes", "byte_seconds" };
+#define N_TOTALS (sizeof total_keys / sizeof *total_keys)
+/* Times always differ. */
+#define FIRST_OF_TIME 4
+
+static double
+total_of (const JsonValue *document, size_t key)
+{
+  return sli_json_number (sli_json_get (document, "totals"), total_keys[key]);
+}
+
 static bool
+totals_differ (JsonValue *const documents[2])
+{
+  for (size_t i = 0; i < FIRST_OF_TIME; i++)
+    if (fabs (percent_of (total_of (documents[1], i),
+                          total_of (documents[0], i)))
+        > 1)
+      return true;
+  return false;
+}
+
+static void
 totals_print (JsonValue *const documents[2])
 {
-  static const char *const keys[]
-      = { "calls", "bytes", "peak", "end_bytes", "byte_seconds" };
-  bool differs = false;
-
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+  for (size_t i = 0; i < N_TOTALS; i++)
     {
-      double values[2];
+      double before = total_of (documents[0], i);
+      double after = total_of (documents[1], i);
 
-      for (int side = 0; side < 2; side++)
-        values[side] = sli_json_number (
-            sli_json_get (documents[side], "totals"), keys[i]);
-      printf ("%-14s %14.0f %14.0f %+8.2f %%\n", keys[i], values[0], values[1],
-              percent_of (values[1], values[0]));
-      /* times always differ */
-      differs |= i < 4 && fabs (percent_of (values[1], values[0])) > 1;
+      printf ("%-14s %14.0f %14.0f %+8.2f %%\n", total_keys[i], before, after,
+              percent_of (after, before));
     }
-  return differs;
+}
+
+/* Returns true if a site has another class. */
+static bool
+classes_differ (const Pairs *pairs, size_t n_rows)
+{
+  for (size_t i = 0; i < pairs->n && i < n_rows; i++)
+    {
+      const SitePair *pair = &pairs->items[i].sites;
+
+      if (strcmp (pair->class[0], pair->class[1]) != 0)
+        return true;
+    }
+  return false;
+}
+
+static void
+pairs_print (const Pairs *pairs, size_t n_rows)
+{
+  printf ("\n%10s %10s %11s %11s  %-23s %s\n", "calls", "after", "bytes",
+          "after", "class", "site");
+  for (size_t i = 0; i < pairs->n && i < n_rows; i++)
+    {
+      const SitePair *pair = &pairs->items[i].sites;
+      bool same = strcmp (pair->class[0], pair->class[1]) == 0;
+
+      printf ("%10.0f %10.0f %11.0f %11.0f  %s%s%s  %.40s\n", pair->calls[0],
+              pair->calls[1], pair->bytes[0], pair->bytes[1], pair->class[0],
+              same ? "" : " -> ", same ? "" : pair->class[1], pair->name);
+    }
+}
+
+static bool
+page_write (const char *path, JsonValue *const documents[2],
+            const Pairs *pairs, size_t n_rows)
+{
+  const JsonValue *runs[2] = { documents[0], documents[1] };
+  SitePair *sites = sli_tool_alloc ((pairs->n + 1) * sizeof *sites);
+  FILE *file = sli_file_begin (path);
+
+  for (uint32_t i = 0; i < pairs->n; i++)
+    sites[i] = pairs->items[i].sites;
+  sli_report_diff (runs, sites, pairs->n, n_rows, file);
+  free (sites);
+  return sli_file_end (file, path);
+}
+
+static void
+pairs_make (Pairs *pairs, JsonValue *const documents[2])
+{
+  for (int side = 0; side < 2; side++)
+    pairs_add (pairs, documents[side], side);
+  sli_table_free (&pairs->by_chain);
+  if (pairs->n > 0)
+    qsort (pairs->items, pairs->n, sizeof (Pair), pair_compare);
+}
+
+static void
+pairs_free (Pairs *pairs)
+{
+  for (uint32_t i = 0; i < pairs->n; i++)
+    free (pairs->items[i].chain);
+  free (pairs->items);
 }
 
 int
@@ -137,9 +213,13 @@ sli_command_diff (int argc, char **argv)
 {
   TraceOptions trace;
   uint32_t n_rows = 30;
-  const ToolOption options[] = { { OPTION_COUNT, NULL, 'n', &n_rows, "N",
-                                   "Lines (30)", 1, UINT32_MAX },
-                                 { 0 } };
+  const char *path = NULL;
+  const ToolOption options[]
+      = { { OPTION_COUNT, NULL, 'n', &n_rows, "N", "Lines (30)", 1,
+            UINT32_MAX },
+          OPTION (OUTPUT, NULL, 'o', &path, "FILE",
+                  "Writes a page with pictures instead"),
+          { 0 } };
   const CommandLine line = { .words = "BEFORE AFTER",
                              .help = "Shows the sites of two traces or "
                                      "patterns side by side.",
@@ -149,37 +229,28 @@ sli_command_diff (int argc, char **argv)
                              .most = 2 };
   Pairs pairs = { 0 };
   JsonValue *documents[2];
-  bool differs;
+  bool differs, good = true;
 
   sli_trace_options_init (&trace, N_HOT_DEFAULT);
   sli_command_line (&line, &argc, &argv);
+  if (path != NULL)
+    sli_file_check (path);
   sli_stage_inputs_check (argc, argv);
   for (int side = 0; side < 2; side++)
     documents[side] = sli_stage_patterns (argv[side], &trace.profile);
   sli_origin_options_check (&(OriginFile){ documents[0], argv[0] },
                             &(OriginFile){ documents[1], argv[1] });
-  for (int side = 0; side < 2; side++)
-    pairs_add (&pairs, documents[side], side);
-  differs = totals_print (documents);
-  sli_table_free (&pairs.by_chain);
-  if (pairs.n > 0)
-    qsort (pairs.items, pairs.n, sizeof (Pair), pair_compare);
-  printf ("\n%10s %10s %11s %11s  %-23s %s\n", "calls", "after", "bytes",
-          "after", "class", "site");
-  for (size_t i = 0; i < pairs.n && i < n_rows; i++)
+  pairs_make (&pairs, documents);
+  differs = totals_differ (documents) || classes_differ (&pairs, n_rows);
+  if (path != NULL)
+    good = page_write (path, documents, &pairs, n_rows);
+  else
     {
-      const Pair *pair = &pairs.items[i];
-      bool same = strcmp (pair->class[0], pair -> class[1]) == 0;
-
-      printf ("%10.0f %10.0f %11.0f %11.0f  %s%s%s  %.40s\n", pair->calls[0],
-              pair->calls[1], pair->bytes[0], pair->bytes[1], pair->class[0],
-              same ? "" : " -> ", same ? "" : pair->class[1], pair -> name);
-      differs |= !same;
+      totals_print (documents);
+      pairs_print (&pairs, n_rows);
     }
-  for (uint32_t i = 0; i < pairs.n; i++)
-    free (pairs.items[i].chain);
-  free (pairs.items);
+  pairs_free (&pairs);
   sli_json_free (documents[0]);
   sli_json_free (documents[1]);
-  return differs ? TOOL_DIFFERS : TOOL_OK;
+  return !good ? TOOL_FAILED : differs ? TOOL_DIFFERS : TOOL_OK;
 }
