@@ -122,6 +122,7 @@ EXTRA_DIST += \
 	%D%/predicted/cjson.txt \
 	%D%/predicted/cmark.txt \
 	%D%/predicted/ctags.txt \
+	%D%/predicted/derive.txt \
 	%D%/predicted/diffs.txt \
 	%D%/predicted/ed.txt \
 	%D%/predicted/events.txt \
@@ -136,6 +137,7 @@ EXTRA_DIST += \
 	%D%/predicted/index.txt \
 	%D%/predicted/jansson.txt \
 	%D%/predicted/jobs.txt \
+	%D%/predicted/joins.txt \
 	%D%/predicted/jq.txt \
 	%D%/predicted/json-c.txt \
 	%D%/predicted/jsoncpp.txt \
@@ -174,12 +176,14 @@ EXTRA_DIST += \
 	%D%/predicted/shops.txt \
 	%D%/predicted/simplecpp.txt \
 	%D%/predicted/subsets.txt \
+	%D%/predicted/tasks.txt \
 	%D%/predicted/tidy.txt \
 	%D%/predicted/timers.txt \
 	%D%/predicted/tinyxml.txt \
 	%D%/predicted/tokens.txt \
 	%D%/predicted/tree.txt \
 	%D%/predicted/trie.txt \
+	%D%/predicted/undo.txt \
 	%D%/predicted/units.txt \
 	%D%/predicted/values.txt \
 	%D%/predicted/views.txt \
@@ -193,6 +197,7 @@ EXTRA_DIST += \
 	%D%/programs/cjson.c \
 	%D%/programs/cmark.sh \
 	%D%/programs/ctags.sh \
+	%D%/programs/derive.cc \
 	%D%/programs/diffs.c \
 	%D%/programs/ed.sh \
 	%D%/programs/events.c \
@@ -212,6 +217,7 @@ EXTRA_DIST += \
 	%D%/programs/jansson.c \
 	%D%/programs/jansson.sh \
 	%D%/programs/jobs.c \
+	%D%/programs/joins.c \
 	%D%/programs/jq.sh \
 	%D%/programs/json-c.c \
 	%D%/programs/json-c.sh \
@@ -259,6 +265,7 @@ EXTRA_DIST += \
 	%D%/programs/simplecpp.cc \
 	%D%/programs/simplecpp.sh \
 	%D%/programs/subsets.c \
+	%D%/programs/tasks.cc \
 	%D%/programs/tidy.sh \
 	%D%/programs/timers.c \
 	%D%/programs/timers.sh \
@@ -267,6 +274,7 @@ EXTRA_DIST += \
 	%D%/programs/tokens.c \
 	%D%/programs/tree.sh \
 	%D%/programs/trie.c \
+	%D%/programs/undo.c \
 	%D%/programs/units.c \
 	%D%/programs/values.c \
 	%D%/programs/views.c \
