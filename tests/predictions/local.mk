@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/changes/byacc.diff \
 	%D%/changes/cjson.diff \
 	%D%/changes/cmark.diff \
+	%D%/changes/derive.diff \
 	%D%/changes/diffs.diff \
 	%D%/changes/ed.diff \
 	%D%/changes/events.diff \
@@ -21,6 +22,7 @@ EXTRA_DIST += \
 	%D%/changes/index.diff \
 	%D%/changes/jansson.diff \
 	%D%/changes/jobs.diff \
+	%D%/changes/joins.diff \
 	%D%/changes/json-c.diff \
 	%D%/changes/jsoncpp.diff \
 	%D%/changes/libconfig.diff \
@@ -53,6 +55,7 @@ EXTRA_DIST += \
 	%D%/changes/tinyxml.diff \
 	%D%/changes/tokens.diff \
 	%D%/changes/trie.diff \
+	%D%/changes/undo.diff \
 	%D%/changes/units.diff \
 	%D%/changes/values.diff \
 	%D%/changes/wires.diff \
@@ -65,6 +68,7 @@ EXTRA_DIST += \
 	%D%/measured/byacc.txt \
 	%D%/measured/cjson.txt \
 	%D%/measured/cmark.txt \
+	%D%/measured/derive.txt \
 	%D%/measured/diffs.txt \
 	%D%/measured/ed.txt \
 	%D%/measured/events.txt \
@@ -77,6 +81,7 @@ EXTRA_DIST += \
 	%D%/measured/index.txt \
 	%D%/measured/jansson.txt \
 	%D%/measured/jobs.txt \
+	%D%/measured/joins.txt \
 	%D%/measured/json-c.txt \
 	%D%/measured/jsoncpp.txt \
 	%D%/measured/libconfig.txt \
@@ -109,6 +114,7 @@ EXTRA_DIST += \
 	%D%/measured/tinyxml.txt \
 	%D%/measured/tokens.txt \
 	%D%/measured/trie.txt \
+	%D%/measured/undo.txt \
 	%D%/measured/units.txt \
 	%D%/measured/values.txt \
 	%D%/measured/wires.txt \
