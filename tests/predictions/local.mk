@@ -134,6 +134,7 @@ EXTRA_DIST += \
 	%D%/predicted/events.txt \
 	%D%/predicted/feed.txt \
 	%D%/predicted/flights.txt \
+	%D%/predicted/flows.txt \
 	%D%/predicted/formulas.txt \
 	%D%/predicted/games.txt \
 	%D%/predicted/groups.txt \
@@ -212,6 +213,7 @@ EXTRA_DIST += \
 	%D%/programs/feed.c \
 	%D%/programs/feed.sh \
 	%D%/programs/flights.c \
+	%D%/programs/flows.c \
 	%D%/programs/formulas.c \
 	%D%/programs/games.c \
 	%D%/programs/groups.c \
