@@ -132,10 +132,9 @@ sli_pristine_keep (int *state, void *copy, const void *arena, size_t bytes)
 static bool
 a_mode_is_on (void)
 {
-  int64_t value;
-
   static const SliceOption modes[]
       = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
+  int64_t value;
 
   value = 0;
   for (size_t i = 0; i < sizeof modes / sizeof *modes && value == 0; i++)
@@ -163,9 +162,8 @@ read_all_checked (int *known)
 bool
 sli_arena_all_checked (void)
 {
-  int state;
-
   static int known; /* 0: unknown, 1: no, 2: yes */
+  int state;
 
   state = LOAD (&known);
   if (UNLIKELY (state == 0))

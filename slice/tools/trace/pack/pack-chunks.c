@@ -151,7 +151,6 @@ sli_chunks_pack (Packer *packer, Process *process, bool ended)
 {
   uint32_t n;
   unsigned n_packed = 0;
-
   _Atomic uint32_t *states
       = (_Atomic uint32_t *) (process->map + SPOOL_STATES_OFFSET);
 

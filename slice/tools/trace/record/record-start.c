@@ -199,7 +199,6 @@ __libc_start_main (int (*main_function) (int, char **, char **), int argc,
                    void (*rtld_fini) (void), void *stack_end)
 {
   RecordThread *self;
-
   int (*call) (int (*) (int, char **, char **), int, char **, void (*) (void),
                void (*) (void), void (*) (void), void *)
       = dlsym (RTLD_NEXT, "__libc_start_main");

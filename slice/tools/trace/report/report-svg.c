@@ -203,8 +203,8 @@ flame_draw (FILE *file, const JsonValue *node, double x, double width, int row,
   unsigned tint = 0;
   double at;
 
-  for (const char *at = name; *at != '\0'; at++)
-    tint = tint * 31 + (unsigned char)*at;
+  for (const char *letter = name; *letter != '\0'; letter++)
+    tint = tint * 31 + (unsigned char) *letter;
   fprintf (file,
            "<g><rect class=\"f%u\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" "
            "height=\"16\"/><title>",

@@ -197,9 +197,9 @@ together_write (JsonOut *out, const ReplayOptions *options, uint64_t n_ops)
 
   for (unsigned round = 0; round < n; round++)
     for (int reading = 0; reading < 2; reading++)
-      for (int advised = 0; advised < 2; advised++)
-        nsec[reading][advised][round] = together_measure (
-            options, times, advised != 0, reading ? FREES_READ : FREES_CALLED);
+      for (int advice = 0; advice < 2; advice++)
+        nsec[reading][advice][round] = together_measure (
+            options, times, advice != 0, reading ? FREES_READ : FREES_CALLED);
   for (int i = 0; i < 4; i++)
     qsort (nsec[i / 2][i % 2], n, sizeof (double), sli_double_compare);
   /* other programs make a run slower, never faster: compare the best of one

@@ -83,7 +83,7 @@ module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
   if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
     {
       char *full;
-      size_t n;
+      size_t length;
 
       /* without a slash it is no file, but the kernel's own object */
       if (strchr (info->dlpi_name, '/') == NULL || info->dlpi_name[0] == '/')
@@ -91,9 +91,9 @@ module_path (const struct dl_phdr_info *info, char *buffer, size_t size)
       full = buffer;
       if (getcwd (full, size / 2) == NULL)
         return info->dlpi_name;
-      n = strlen (full);
-      full[n] = '/';
-      strncpy (full + n + 1, info->dlpi_name, size - n - 2);
+      length = strlen (full);
+      full[length] = '/';
+      strncpy (full + length + 1, info->dlpi_name, size - length - 2);
       return full;
     }
   n = readlink ("/proc/self/exe", buffer, size - 1);
