@@ -37,15 +37,18 @@ typedef struct
 static Event *
 merge (Event *a, Event *b)
 {
+  Event *left;
+
   if (a == NULL || b == NULL)
     return a != NULL ? a : b;
   if (b->time < a->time)
     {
       Event *other = a;
+
       a = b;
       b = other;
     }
-  Event *left = a->left;
+  left = a->left;
   a->left = merge (a->right, b);
   a->right = left;
   return a;
@@ -62,6 +65,7 @@ static void
 add_event (Simulation *simulation, unsigned long now)
 {
   Event *event = slice_pool_alloc (simulation->events);
+
   event->time = now + 1 + next_random (simulation) % 1000;
   event->kind = next_random (simulation) % 3;
   event->left = NULL;
@@ -75,6 +79,7 @@ step (Simulation *simulation)
 {
   Event *event = simulation->queue;
   unsigned long now = event->time;
+
   simulation->queue = merge (event->left, event->right);
   slice_pool_free (simulation->events, event);
   add_event (simulation, now);
@@ -88,6 +93,9 @@ main (void)
       = { .events = slice_pool_new_plain (sizeof (Event)), .random = 1 };
   SliceArenaStats before;
   SliceArenaStats after;
+  unsigned long now = 0;
+  int is_in_order = 1;
+
   if (simulation.events == NULL
       || !slice_pool_reserve (simulation.events, N_EVENTS))
     {
@@ -97,11 +105,10 @@ main (void)
   slice_pool_get_stats (simulation.events, &before);
   for (int i = 0; i < N_EVENTS; i++)
     add_event (&simulation, 0);
-  unsigned long now = 0;
-  int is_in_order = 1;
   for (int i = 0; i < N_STEPS; i++)
     {
       unsigned long then = step (&simulation);
+
       is_in_order = is_in_order && then >= now;
       now = then;
     }

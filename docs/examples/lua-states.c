@@ -22,6 +22,7 @@ lua_by_slices (void *data, void *block, size_t old, size_t size)
 {
   void *moved = block != NULL && size <= old ? slice_alloc (size)
                                              : slice_try_alloc (size);
+
   (void) data;
   if (block == NULL || (moved == NULL && size != 0))
     return moved;

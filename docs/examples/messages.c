@@ -32,6 +32,7 @@ static Message *
 message_new (SliceTlsf *heap, size_t length)
 {
   Message *message = slice_tlsf_alloc (heap, sizeof (Message) + length);
+
   if (message == NULL)
     return NULL;
   message->length = length;
@@ -46,31 +47,35 @@ main (void)
   SliceTlsf *heap = slice_tlsf_new_fixed (buffer, sizeof buffer);
   void *session = ralloc_context (NULL);
   SliceTlsf *log = slice_tlsf_new_in (session, NULL);
+  char *lines = NULL;
+  unsigned random = 1;
+  size_t n_lines = 0;
+  size_t n_refused = 0;
+  SliceTlsfStats stats;
+
   if (heap == NULL || log == NULL)
     {
       perror ("messages");
       return 1;
     }
-  char *lines = NULL;
-  unsigned random = 1;
-  size_t n_lines = 0;
-  size_t n_refused = 0;
   for (int i = 0; i < N_ROUNDS; i++)
     {
+      Message **place;
+      char *more;
+
       random = random * 1103515245u + 12345u;
-      Message **place = &messages[(random >> 16) % N_MESSAGES];
+      place = &messages[(random >> 16) % N_MESSAGES];
       slice_tlsf_free (heap, *place);
       *place = message_new (heap, (random >> 8) % 700);
       if (*place != NULL)
         continue;
       n_refused++;
-      char *more = slice_tlsf_resize (log, lines, (n_lines + 1) * 8);
+      more = slice_tlsf_resize (log, lines, (n_lines + 1) * 8);
       if (more == NULL)
         break;
       lines = more;
       memcpy (lines + n_lines++ * 8, "refused", 8);
     }
-  SliceTlsfStats stats;
   slice_tlsf_get_stats (heap, &stats);
   printf ("TLSF: %s, %s; %s\n", n_refused > 0 ? "full at times" : "never full",
           slice_tlsf_is_valid (heap, NULL) ? "sound" : "damaged",

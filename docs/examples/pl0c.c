@@ -426,6 +426,7 @@ parse_factor (Compiler *compiler)
       int levels;
       const Symbol *symbol
           = find (compiler, expect_name (compiler), &levels);
+
       if (symbol->kind == SYMBOL_PROCEDURE)
         fail (compiler, "a procedure has no value:", symbol->name);
       expr = expr_new (compiler,
@@ -447,6 +448,7 @@ parse_term (Compiler *compiler)
   while (compiler->token == '*' || compiler->token == '/')
     {
       int op = compiler->token;
+
       next_token (compiler);
       expr = expr_new (compiler, EXPR_BINARY, op, expr,
                        parse_factor (compiler));
@@ -468,6 +470,7 @@ parse_expression (Compiler *compiler)
   while (compiler->token == '+' || compiler->token == '-')
     {
       int op = compiler->token;
+
       next_token (compiler);
       expr = expr_new (compiler, EXPR_BINARY, op, expr,
                        parse_term (compiler));
@@ -610,6 +613,7 @@ parse_constants (Compiler *compiler)
     {
       Symbol *symbol = declare (compiler, SYMBOL_CONSTANT,
                                 expect_name (compiler));
+
       expect (compiler, '=', "=");
       symbol->number = compiler->number;
       expect (compiler, TOKEN_NUMBER, "a number");

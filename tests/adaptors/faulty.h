@@ -29,6 +29,7 @@ ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
   char *block = malloc (size + FAULT_SPARE_BYTES), *last = faulty.last_block;
+
   if (++faulty.n_allocs % FAULT_EACH != 0 || last == NULL)
     return faulty.last_block = block;
   if (strcmp (faulty.name, "twice") == 0)
@@ -57,6 +58,7 @@ static inline const char *
 faulty_start (void)
 {
   const char *name = getenv ("BENCH_FAULT");
+
   faulty.name = name != NULL ? name : "";
   return strcmp (faulty.name, "absent") == 0 ? "absent, as asked for" : NULL;
 }

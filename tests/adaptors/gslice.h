@@ -46,12 +46,15 @@ static inline const char *
 gslice_start (void)
 {
   void *glib = RTLD_DEFAULT;
+
   if (dlsym (glib, "g_slice_alloc") == NULL)
     {
+      const unsigned *minor;
+
       glib = dlopen (GSLICE_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
       if (glib == NULL)
         return GSLICE_LIBRARY " is not installed";
-      const unsigned *minor = dlsym (glib, "glib_minor_version");
+      minor = dlsym (glib, "glib_minor_version");
       if (minor == NULL || *minor >= GSLICE_MINOR_WITHOUT)
         return "this GLib has no slices of its own any more (from 2.76 on)";
     }
@@ -71,6 +74,7 @@ gslice_version (void)
   static char version[32];
   const unsigned *minor = dlsym (RTLD_DEFAULT, "glib_minor_version");
   const unsigned *micro = dlsym (RTLD_DEFAULT, "glib_micro_version");
+
   if (minor == NULL || micro == NULL)
     return "preloaded";
   snprintf (version, sizeof version, "GLib 2.%u.%u", *minor, *micro);

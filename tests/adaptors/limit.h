@@ -34,6 +34,8 @@ __attribute__ ((noinline, unused)) static void *
 limit_cut (size_t size)
 {
   LimitHeap *heap = &limit_heap;
+  void *block;
+
   size = size == 0 ? 8 : (size + 7) & ~(size_t) 7;
   if (size % 16 == 0 && (uintptr_t) heap->chunk % 16 != 0)
     heap->chunk += 8;
@@ -45,7 +47,7 @@ limit_cut (size_t size)
         abort ();
       heap->chunk_end = heap->chunk + LIMIT_CHUNK_BYTES;
     }
-  void *block = heap->chunk;
+  block = heap->chunk;
   heap->chunk += size;
   return block;
 }
@@ -53,10 +55,13 @@ limit_cut (size_t size)
 ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
+  void **list;
+  void *block;
+
   if (__builtin_expect (size > LIMIT_SIZE_MAX, 0))
     return malloc (size);
-  void **list = &limit_heap.classes[(size + 7) >> 3];
-  void *block = *list;
+  list = &limit_heap.classes[(size + 7) >> 3];
+  block = *list;
   if (__builtin_expect (block == NULL, 0))
     return limit_cut (size);
   *list = *(void **) block;
@@ -66,12 +71,14 @@ adaptor_alloc (size_t size)
 ADAPTOR_INLINE void
 adaptor_free (size_t size, void *block)
 {
+  void **list;
+
   if (__builtin_expect (size > LIMIT_SIZE_MAX, 0))
     {
       free (block);
       return;
     }
-  void **list = &limit_heap.classes[(size + 7) >> 3];
+  list = &limit_heap.classes[(size + 7) >> 3];
   *(void **) block = *list;
   *list = block;
 }

@@ -14,6 +14,7 @@ ADAPTOR_INLINE void *
 adaptor_alloc (size_t size)
 {
   uintptr_t address = size;
+
   __asm__ volatile("" : "+r"(address));
   return (void *) address;
 }

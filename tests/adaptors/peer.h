@@ -22,10 +22,15 @@
 #define ADAPTOR_RESIZE(old_size, size, block)                                 \
  ((void) (old_size), realloc (block, size))
 
-/* ISO C has no cast from an object's address to a function's; POSIX has. */
-#define PEER_FUNCTION(type, variable, name)                                   \
- type variable;                                                               \
- *(void **) &variable = dlsym (RTLD_DEFAULT, name)
+/* Finds a function of the peer; NULL: it is another peer.  ISO C has no cast
+ * from an object's address to a function's; POSIX has. */
+static inline void
+peer_find (void *function, const char *name)
+{
+  void *found = dlsym (RTLD_DEFAULT, name);
+
+  memcpy (function, &found, sizeof found);
+}
 
 typedef int (*PeerMallctl) (const char *, void *, size_t *, void *, size_t);
 typedef void (*PeerCollect) (bool);
@@ -37,11 +42,15 @@ static inline const char *
 peer_version (void)
 {
   static char version[64];
-  PEER_FUNCTION (PeerMallctl, mallctl, "mallctl");
-  PEER_FUNCTION (PeerTcVersion, tc_version, "tc_version");
-  PEER_FUNCTION (PeerMiVersion, mi_version, "mi_version");
   const char *text = "?";
   size_t text_size = sizeof text;
+  PeerMallctl mallctl;
+  PeerTcVersion tc_version;
+  PeerMiVersion mi_version;
+
+  peer_find (&mallctl, "mallctl");
+  peer_find (&tc_version, "tc_version");
+  peer_find (&mi_version, "mi_version");
   if (mallctl != NULL && mallctl ("version", &text, &text_size, NULL, 0) == 0)
     snprintf (version, sizeof version, "jemalloc %.20s", text);
   else if (tc_version != NULL)
@@ -62,9 +71,13 @@ peer_version (void)
 static inline bool
 peer_trim (void)
 {
-  PEER_FUNCTION (PeerMallctl, mallctl, "mallctl");
-  PEER_FUNCTION (PeerCollect, collect, "mi_collect");
-  PEER_FUNCTION (PeerRelease, release, "MallocExtension_ReleaseFreeMemory");
+  PeerMallctl mallctl;
+  PeerCollect collect;
+  PeerRelease release;
+
+  peer_find (&mallctl, "mallctl");
+  peer_find (&collect, "mi_collect");
+  peer_find (&release, "MallocExtension_ReleaseFreeMemory");
   if (mallctl != NULL)
     {
       /* 4096 stands for all arenas (MALLCTL_ARENAS_ALL). */

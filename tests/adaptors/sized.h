@@ -34,6 +34,7 @@ static inline const char *
 sized_start (void)
 {
   static const char *const names[] = { "tc_free_sized", "mi_free_size" };
+
   *(void **) &sized_dallocx = dlsym (RTLD_DEFAULT, "sdallocx");
   for (size_t i = 0; i < 2 && sized_free == NULL; i++)
     *(void **) &sized_free = dlsym (RTLD_DEFAULT, names[i]);

@@ -53,8 +53,10 @@ walk_announced (AllocCall alloc_call, FreeCall free_call, Walk *walk,
     free_call (sizes[i], blocks[i]);
   for (size_t i = 0; i < n_blocks; i += 2)
     {
+      uint32_t size;
+
       random = walk_next (random);
-      uint32_t size = size_min + walk_size (random, modulus, literal);
+      size = size_min + walk_size (random, modulus, literal);
       sizes[i] = size;
       blocks[i] = alloc_call (size);
     }

@@ -667,6 +667,7 @@ test_typed_try_large (void)
 {
   /* clang refuses types of 2^61 bytes and more. */
   enum { SHARE = sizeof (size_t) > 4 ? 16 : 4 };
+
   typedef struct
   {
     char bytes[SIZE_MAX / SHARE];

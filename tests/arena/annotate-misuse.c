@@ -35,6 +35,7 @@ linear_overrun (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *object = slice_linear_alloc0 (linear, 21);
+
   touch (object + 21);
   slice_linear_destroy (linear);
 }
@@ -44,6 +45,7 @@ linear_reset (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *object = slice_linear_alloc0 (linear, 24);
+
   slice_linear_reset (linear, SLICE_KEEP_ALL);
   touch (object);
   slice_linear_destroy (linear);
@@ -53,9 +55,12 @@ static void
 linear_rollback (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+  SliceMark mark;
+  char *object;
+
   slice_linear_alloc (linear, 24);
-  SliceMark mark = slice_linear_mark (linear);
-  char *object = slice_linear_alloc0 (linear, 24);
+  mark = slice_linear_mark (linear);
+  object = slice_linear_alloc0 (linear, 24);
   slice_linear_rollback (linear, mark);
   touch (object);
   slice_linear_destroy (linear);
@@ -66,6 +71,7 @@ linear_own_block (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *object = slice_linear_alloc0 (linear, 100001);
+
   touch (object + 100001);
   slice_linear_destroy (linear);
 }
@@ -84,6 +90,7 @@ linear_reset_none (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *object = linear_far_object (linear);
+
   slice_linear_reset (linear, SLICE_KEEP_NONE);
   touch (object);
   slice_linear_destroy (linear);
@@ -94,6 +101,7 @@ linear_destroy (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *object = linear_far_object (linear);
+
   slice_linear_destroy (linear);
   touch (object);
 }
@@ -103,6 +111,7 @@ stack_overrun (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
   char *object = filled (slice_stack_alloc (stack, 40), 40);
+
   touch (object + 40);
   slice_stack_destroy (stack);
 }
@@ -112,6 +121,7 @@ stack_release (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
   char *object = filled (slice_stack_alloc (stack, 40), 40);
+
   slice_stack_release (stack, object);
   touch (object + 39);
   slice_stack_destroy (stack);
@@ -122,6 +132,7 @@ stack_reset (void)
 {
   SliceStack *stack = slice_stack_new (NULL);
   char *object = filled (slice_stack_alloc (stack, 40), 40);
+
   slice_stack_reset (stack, SLICE_KEEP_ALL);
   touch (object);
   slice_stack_destroy (stack);
@@ -132,6 +143,7 @@ pool_overrun (void)
 {
   SlicePool *pool = slice_pool_new_plain (32);
   char *object = filled (slice_pool_alloc (pool), 32);
+
   touch (object + 32);
   slice_pool_destroy (pool);
 }
@@ -141,6 +153,7 @@ pool_free (void)
 {
   SlicePool *pool = slice_pool_new_plain (32);
   char *object = filled (slice_pool_alloc (pool), 32);
+
   slice_pool_free (pool, object);
   touch (object);
   slice_pool_destroy (pool);
@@ -151,6 +164,7 @@ pool_reset (void)
 {
   SlicePool *pool = slice_pool_new_plain (32);
   char *object = filled (slice_pool_alloc (pool), 32);
+
   slice_pool_reset (pool, SLICE_KEEP_ALL);
   touch (object);
   slice_pool_destroy (pool);
@@ -161,6 +175,7 @@ tlsf_overrun (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
+
   touch (object + 50);
   slice_tlsf_destroy (tlsf);
 }
@@ -186,9 +201,11 @@ static void
 tlsf_use_usable (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
+
   for (size_t size = 1; size < 80; size += 13)
     {
       char *object = slice_tlsf_alloc (tlsf, size);
+
       filled (object, tlsf_usable (tlsf, object));
       object = slice_tlsf_resize (tlsf, object, 2 * size);
       filled (object, tlsf_usable (tlsf, object));
@@ -205,6 +222,7 @@ tlsf_underrun (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
+
   touch (object - 1);
   slice_tlsf_destroy (tlsf);
 }
@@ -214,6 +232,7 @@ tlsf_free (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
+
   slice_tlsf_free (tlsf, object);
   touch (object);
   slice_tlsf_destroy (tlsf);
@@ -224,6 +243,7 @@ tlsf_reset (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   char *object = filled (slice_tlsf_alloc (tlsf, 50), 50);
+
   slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
   touch (object);
   slice_tlsf_destroy (tlsf);
@@ -303,6 +323,7 @@ main (int argc, char **argv)
 {
   const char *name = argc > 1 ? argv[1] : "--list";
   bool is_good = strcmp (name, "--good") == 0;
+
   if (strcmp (name, "--reachable") == 0)
     {
       make_reachable ();

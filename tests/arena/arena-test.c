@@ -11,11 +11,12 @@ static void *
 counting_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   CountingSource *counting = source->data;
+  void *pages = NULL;
+
   if (counting->n_until_failure == 0)
     return NULL;
   if (counting->n_until_failure != SIZE_MAX)
     counting->n_until_failure--;
-  void *pages = NULL;
   if (posix_memalign (&pages, alignment, bytes) != 0)
     return NULL;
   counting->n_maps++;
@@ -27,6 +28,7 @@ static void
 counting_unmap (const SliceSource *source, void *address, size_t bytes)
 {
   CountingSource *counting = source->data;
+
   counting->n_unmaps++;
   counting->out_bytes -= bytes;
   free (address);
@@ -52,6 +54,7 @@ void
 pattern_fill (void *object, size_t size, unsigned number)
 {
   unsigned char *bytes = object;
+
   for (size_t i = 0; i < size; i++)
     bytes[i] = pattern_byte (number, i);
 }
@@ -60,6 +63,7 @@ bool
 pattern_holds (const void *object, size_t size, unsigned number)
 {
   const unsigned char *bytes = object;
+
   for (size_t i = 0; i < size; i++)
     if (bytes[i] != pattern_byte (number, i))
       return false;
@@ -73,6 +77,7 @@ is_annotated (void)
   char *first = slice_linear_alloc (linear, 8);
   char *second = slice_linear_alloc (linear, 8);
   bool watched = second - first != 8;
+
   slice_linear_destroy (linear);
   return watched;
 }
@@ -91,9 +96,11 @@ skip_checked (const char *reason)
 {
   static const SliceOption modes[]
       = { SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
+
   for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       int64_t value;
+
       slice_get_option (modes[i], &value);
       if (value == 0)
         continue;

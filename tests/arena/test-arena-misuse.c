@@ -54,6 +54,7 @@ mode_set (Mode mode)
   static const SliceOption options[N_MODES]
       = { 0, SLICE_OPTION_CHECKED, SLICE_OPTION_HARDENED, SLICE_OPTION_DEBUG };
   int64_t value;
+
   for (Mode other = MODE_CHECKED; other < N_MODES && mode == MODE_DEFAULT;
        other++)
     if (slice_get_option (options[other], &value) && value != 0)
@@ -69,6 +70,7 @@ case_child (Mode mode, int words, void (*body) (const void *),
             const void *data)
 {
   struct rlimit none = { 0, 0 };
+
   setrlimit (RLIMIT_CORE, &none);
   dup2 (words, STDERR_FILENO);
   mode_set (mode);
@@ -84,17 +86,20 @@ case_run (Mode mode, void (*body) (const void *), const void *data)
   End end = { 0 };
   int words[2];
   int status;
+  pid_t child;
+  size_t n = 0;
+  ssize_t more;
+  char rest[sizeof end.text];
+  const char *at;
+
   g_assert_cmpint (pipe (words), ==, 0);
-  pid_t child = fork ();
+  child = fork ();
   g_assert_cmpint (child, >=, 0);
   if (child == 0)
     case_child (mode, words[1], body, data);
   close (words[1]);
-  size_t n = 0;
-  ssize_t more;
   /* The child must not wait for a full pipe, nor be ended for lack of a
    * reader. */
-  char rest[sizeof end.text];
   while ((more = n < sizeof end.text - 1
                      ? read (words[0], end.text + n, sizeof end.text - 1 - n)
                      : read (words[0], rest, sizeof rest)) > 0)
@@ -102,7 +107,7 @@ case_run (Mode mode, void (*body) (const void *), const void *data)
       n += (size_t) more;
   close (words[0]);
   g_assert_cmpint (waitpid (child, &status, 0), ==, child);
-  const char *at = strstr (end.text, "slice: error ");
+  at = strstr (end.text, "slice: error ");
   if (at != NULL)
     end.number = atoi (at + strlen ("slice: error "));
   if (WIFSIGNALED (status))
@@ -141,6 +146,7 @@ case_expect (Mode mode, void (*body) (const void *), const void *data,
              const char *name, int number)
 {
   End end = case_run (mode, body, data);
+
   if (end.is_annotated)
     return;
   if (end.number != number || end.signal != (number != 0 ? SIGABRT : 0)
@@ -287,6 +293,7 @@ static void *
 linear_large (void)
 {
   SliceArenaOptions options = { .first_bytes = 1 << 16 };
+
   return linear_fill (slice_linear_new (&options));
 }
 
@@ -294,6 +301,7 @@ static void *
 linear_open (void)
 {
   SliceLinear *arena = linear_own ();
+
   slice_linear_grow (arena, 4, bytes);
   return arena;
 }
@@ -322,6 +330,7 @@ static void *
 stack_large (void)
 {
   SliceArenaOptions options = { .first_bytes = 1 << 16 };
+
   return stack_fill (slice_stack_new (&options));
 }
 
@@ -357,6 +366,7 @@ static void *
 pool_in (void)
 {
   SlicePoolOptions options = { .object_bytes = 24 };
+
   return pool_fill (slice_pool_new_in (NULL, &options));
 }
 
@@ -385,6 +395,7 @@ static void *
 tlsf_fixed (void)
 {
   static char buffer[1 << 16];
+
   return tlsf_fill (slice_tlsf_new_fixed (buffer, sizeof buffer));
 }
 
@@ -485,6 +496,7 @@ dead_body (const void *data)
   const DeadCase *one = data;
   void *handle = one->life->begin ();
   const Call *end = one->life->calls;
+
   while (end[1].name != NULL)
     end++;
   end->call (handle);
@@ -495,10 +507,12 @@ static void
 test_dead (const void *data)
 {
   const Life *life = data;
+
   for (Mode mode = 0; mode < N_MODES; mode++)
     for (const Call *call = life->calls; call->name != NULL; call++)
       {
         DeadCase one = { life, call };
+
         case_expect (mode, dead_body, &one, call->name, 306);
       }
 }
@@ -510,6 +524,7 @@ other_body (const void *data)
   const Call *call = data;
   void *handle
       = call->call == linear_reset ? stack_own () : linear_own ();
+
   call->call (handle);
 }
 
@@ -521,6 +536,7 @@ test_other_kind (void)
     NAMED (pool, reset),         NAMED (pool, n_live),
     NAMED (tlsf, alloc_aligned), NAMED (tlsf, destroy),
   };
+
   for (Mode mode = 0; mode < N_MODES; mode++)
     for (size_t i = 0; i < G_N_ELEMENTS (calls); i++)
       case_expect (mode, other_body, &calls[i], calls[i].name, 306);
@@ -536,6 +552,7 @@ two_stacks (void **other)
 {
   SliceStack *first = stack_own ();
   void *mine = object;
+
   stack_own ();
   *other = object;
   object = mine;
@@ -547,6 +564,7 @@ two_pools (void **other)
 {
   SlicePool *first = slice_pool_new_plain (24);
   SlicePool *second = slice_pool_new_plain (24);
+
   object = slice_pool_alloc (first);
   *other = slice_pool_alloc (second);
   return first;
@@ -557,6 +575,7 @@ two_heaps (void **other)
 {
   SliceTlsf *first = tlsf_own ();
   void *mine = object;
+
   tlsf_own ();
   *other = object;
   object = mine;
@@ -568,6 +587,7 @@ static SliceTlsf *
 heaps_in_turn (void **other)
 {
   SliceTlsf *first = two_heaps (other);
+
   for (int i = 0; i < 20; i++)
     slice_tlsf_alloc (first, 30000);
   return first;
@@ -774,6 +794,7 @@ overrun_then (SliceTlsf *heap, Then then, char *victim, char *next)
 {
   SliceTlsfStats stats;
   const char *why;
+
   switch (then)
     {
     case THEN_FREE:
@@ -814,18 +835,22 @@ overrun_body (const void *data)
   SliceTlsf *heap = slice_tlsf_new_fixed (heap_bytes, HEAP_BYTES);
   SliceTlsfStats stats;
   size_t size = OVERRUN_SIZE;
+  char *victim;
+  char *next;
+  volatile char *over;
+
   slice_tlsf_get_stats (heap, &stats);
   if (one->behind == BEHIND_END)
     size = stats.largest_free;
-  char *victim = slice_tlsf_alloc (heap, size);
-  char *next = slice_tlsf_alloc (heap, OVERRUN_SIZE);
+  victim = slice_tlsf_alloc (heap, size);
+  next = slice_tlsf_alloc (heap, OVERRUN_SIZE);
   slice_tlsf_alloc (heap, OVERRUN_SIZE);
   memset (victim, 'v', size);
   if (next != NULL)
     memset (next, 'n', OVERRUN_SIZE);
   if (one->behind == BEHIND_FREE)
     slice_tlsf_free (heap, next);
-  volatile char *over = victim + size;
+  over = victim + size;
   for (int i = 0; i < one->n; i++)
     over[i] = (char) one->byte;
   overrun_then (heap, one->then, victim, next);
@@ -851,12 +876,13 @@ overrun_try (Mode mode, const Overrun *one)
   End end = case_run (mode, overrun_body, one);
   bool is_touched = one->then <= THEN_BYTES;
   bool must = mode != MODE_DEFAULT && is_touched;
+  bool is_good;
+
   /* Header of a live piece behind: 64 bytes on at most, and 32 tail. */
   if (one->then == THEN_FREE_NEXT && one->n >= 40)
     must = true;
-  bool is_good = end.number == 332
-                     ? end.signal == SIGABRT
-                     : !must && end.signal == 0 && end.number == 0;
+  is_good = end.number == 332 ? end.signal == SIGABRT
+                              : !must && end.signal == 0 && end.number == 0;
   if (one->then >= THEN_TRIM)
     is_good = is_good && end.number == 0;
   if (end.is_annotated || is_good)
@@ -872,6 +898,7 @@ test_overruns (void)
 {
   static const int bytes_too_many[] = { 1, 3, 4, 8, 11, 12, 24, 30, 40, 64 };
   static const int values[] = { 0, 'A', 0xff };
+
   for (Mode mode = 0; mode < N_MODES; mode++)
     for (Behind behind = 0; behind < N_BEHIND; behind++)
       for (Then then = 0; then < N_THEN; then++)
@@ -881,6 +908,7 @@ test_overruns (void)
             Overrun one = { behind, then, bytes_too_many[n], byte };
             bool has_next = behind == BEHIND_LIVE;
             bool is_damage = mode != MODE_DEFAULT || one.n > slack (behind);
+
             if (then == THEN_FREE_NEXT ? has_next
                                        : then != THEN_VALID || is_damage)
               overrun_try (mode, &one);
@@ -905,14 +933,15 @@ write_body (const void *data)
   const Write *one = data;
   SliceTlsf *heap = slice_tlsf_new_fixed (heap_bytes, HEAP_BYTES);
   uintptr_t *objects[8];
+  uintptr_t values[6]
+      = { 0, 0x4141414141414141u, UINTPTR_MAX, (uintptr_t) &not_the_heaps[8] };
+
   for (int i = 0; i < 8; i++)
     objects[i] = slice_tlsf_alloc (heap, 100);
   for (int i = 1; i < 8; i += 2)
     slice_tlsf_free (heap, objects[i]);
-  const uintptr_t values[] = { 0, 0x4141414141414141u, UINTPTR_MAX,
-                               (uintptr_t) &not_the_heaps[8],
-                               (uintptr_t) objects[0] - sizeof (size_t),
-                               (uintptr_t) objects[2] + 1 };
+  values[4] = (uintptr_t) objects[0] - sizeof (size_t);
+  values[5] = (uintptr_t) objects[2] + 1;
   objects[3][one->word] = values[one->value];
   memset (objects[0], 'x', 100);
   memset (objects[2], 'x', 100);
@@ -938,9 +967,11 @@ test_writes (void)
       for (int value = 0; value < 6; value++)
         {
           Write one = { word, value, (word + value) % 3 };
+          End end;
+
           if (word < 2 || word == 11)
             one.then = value % 3;
-          End end = case_run (mode, write_body, &one);
+          end = case_run (mode, write_body, &one);
           if (end.is_annotated || (end.number == 332 && end.signal == SIGABRT)
               || (end.number == 0 && end.signal == 0))
             continue;
@@ -967,6 +998,7 @@ main (int argc, char **argv)
     {
       char *path = g_strdup_printf ("/slice/arena-misuse/dead/%s",
                                     lives[i].name);
+
       g_test_add_data_func (path, &lives[i], test_dead);
       g_free (path);
     }

@@ -20,6 +20,7 @@ static SliceLinear *
 linear_with_objects (void *context, const SliceArenaOptions *options)
 {
   SliceLinear *linear = slice_linear_new_in (context, options);
+
   for (int i = 0; i < 100000; i++)
     slice_linear_alloc (linear, 24);
   slice_linear_add_cleanup (linear, note_end, NULL);
@@ -30,15 +31,23 @@ static void
 test_freed_with_context (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+  SlicePoolOptions pool_options;
+  void *context;
+  SliceLinear *linear;
+  SliceStack *stack;
+  SlicePool *pool;
+  SliceTlsf *tlsf;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  SlicePoolOptions pool_options = { .object_bytes = 24, .arena = options };
-  void *context = ralloc_context (NULL);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  pool_options = (SlicePoolOptions){ .object_bytes = 24, .arena = options };
+  context = ralloc_context (NULL);
   n_ended = 0;
-  SliceLinear *linear = linear_with_objects (context, &options);
-  SliceStack *stack = slice_stack_new_in (context, &options);
-  SlicePool *pool = slice_pool_new_in (linear, &pool_options);
-  SliceTlsf *tlsf = slice_tlsf_new_in (context, &options);
+  linear = linear_with_objects (context, &options);
+  stack = slice_stack_new_in (context, &options);
+  pool = slice_pool_new_in (linear, &pool_options);
+  tlsf = slice_tlsf_new_in (context, &options);
   slice_stack_alloc (stack, 100);
   slice_pool_alloc (pool);
   slice_tlsf_alloc (tlsf, 100);
@@ -54,9 +63,12 @@ static void
 test_destroy (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+  void *context;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  void *context = ralloc_context (NULL);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  context = ralloc_context (NULL);
   slice_linear_destroy (linear_with_objects (context, &options));
   slice_tlsf_destroy (slice_tlsf_new_in (context, &options));
   slice_stack_destroy (slice_stack_new_in (context, NULL));
@@ -69,14 +81,21 @@ static void
 test_steal (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+  void *here;
+  void *there;
+  SliceLinear *linear;
+  char *object;
+  size_t n_maps;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  void *here = ralloc_context (NULL);
-  void *there = ralloc_context (NULL);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  here = ralloc_context (NULL);
+  there = ralloc_context (NULL);
   n_ended = 0;
-  SliceLinear *linear = linear_with_objects (here, &options);
-  char *object = slice_linear_strdup (linear, "still there");
-  size_t n_maps = counting.n_maps;
+  linear = linear_with_objects (here, &options);
+  object = slice_linear_strdup (linear, "still there");
+  n_maps = counting.n_maps;
   ralloc_steal (there, linear);
   g_assert_true (ralloc_parent (linear) == there);
   ralloc_free (here);
@@ -93,13 +112,15 @@ test_report (void)
 {
   SlicePoolOptions pool = { .object_bytes = 24 };
   void *context = ralloc_context (NULL);
+  char *text = NULL;
+  size_t n = 0;
+  FILE *file;
+
   slice_linear_new_in (context, NULL);
   slice_stack_new_in (context, NULL);
   slice_pool_new_in (context, &pool);
   slice_tlsf_new_in (context, NULL);
-  char *text = NULL;
-  size_t n = 0;
-  FILE *file = open_memstream (&text, &n);
+  file = open_memstream (&text, &n);
   ralloc_report (file, context);
   fclose (file);
   g_assert_nonnull (strstr (text, "  linear: "));
@@ -117,8 +138,10 @@ test_export (void)
   void *context = ralloc_context (NULL);
   SliceLinear *linear = slice_linear_new (NULL);
   char *object = slice_linear_alloc (linear, 100);
+  char *copy;
+
   pattern_fill (object, 100, 9);
-  char *copy = slice_linear_export (linear, object, 100, context);
+  copy = slice_linear_export (linear, object, 100, context);
   slice_linear_destroy (linear);
   g_assert_true (ralloc_parent (copy) == context);
   g_assert_true (pattern_holds (copy, 100, 9));
@@ -131,6 +154,7 @@ test_misuse_export (void)
   if (g_test_subprocess ())
     {
       SliceLinear *linear = slice_linear_new (NULL);
+
       slice_linear_export (linear, &n_ended, sizeof n_ended, NULL);
       return;
     }
@@ -142,6 +166,7 @@ static void
 test_small_limits (void)
 {
   unsigned n_made[4] = { 0 };
+
   for (size_t limit = 1; limit < 20000; limit += limit < 2000 ? 7 : 500)
     {
       SliceArenaOptions options = { .limit_bytes = limit };
@@ -150,20 +175,25 @@ test_small_limits (void)
       SliceArenaStats stats[4] = { 0 };
       SliceTlsfStats tlsf_stats = { 0 };
       bool is_refused[4];
+      SliceLinear *linear;
+      SliceStack *stack;
+      SlicePool *pool;
+      SliceTlsf *tlsf;
+
       errno = 0;
-      SliceLinear *linear = slice_linear_new_in (NULL, &options);
+      linear = slice_linear_new_in (NULL, &options);
       is_refused[0] = linear == NULL;
       g_assert_cmpint (errno, ==, linear == NULL ? EINVAL : 0);
       errno = 0;
-      SliceStack *stack = slice_stack_new_in (NULL, &options);
+      stack = slice_stack_new_in (NULL, &options);
       is_refused[1] = stack == NULL;
       g_assert_cmpint (errno, ==, stack == NULL ? EINVAL : 0);
       errno = 0;
-      SlicePool *pool = slice_pool_new_in (NULL, &pool_options);
+      pool = slice_pool_new_in (NULL, &pool_options);
       is_refused[2] = pool == NULL;
       g_assert_cmpint (errno, ==, pool == NULL ? EINVAL : 0);
       errno = 0;
-      SliceTlsf *tlsf = slice_tlsf_new_in (NULL, &options);
+      tlsf = slice_tlsf_new_in (NULL, &options);
       is_refused[3] = tlsf == NULL;
       g_assert_cmpint (errno, ==, tlsf == NULL ? EINVAL : 0);
       if (linear != NULL)
@@ -272,6 +302,7 @@ run_destructors (void)
         CountingSource counting;
         void *context = ralloc_context (NULL);
         void *arena;
+
         counting_source_init (&counting);
         arena = arena_of_kind (context, &counting, own_kind);
         ralloc_size (arena, 10);
@@ -322,6 +353,7 @@ run_held (void)
         void *context = ralloc_context (NULL);
         void *other = ralloc_context (NULL);
         void *arena;
+
         counting_source_init (&counting);
         arena = arena_of_kind (context, &counting, kind);
         ralloc_reference (way == 2 ? ralloc_context (arena) : other, arena);
@@ -360,6 +392,7 @@ run_refused (void)
       CountingSource counting;
       void *context = ralloc_context (NULL);
       void *arena;
+
       counting_source_init (&counting);
       arena = arena_of_kind (context, &counting, kind);
       ralloc_set_refusing_destructor (arena, refuse);
@@ -393,6 +426,7 @@ test_misuse_held (void)
       CountingSource counting;
       void *context = ralloc_context (NULL);
       void *arena;
+
       counting_source_init (&counting);
       arena = arena_of_kind (context, &counting, atoi (which));
       ralloc_reference (ralloc_context (NULL), arena);
@@ -455,6 +489,7 @@ test_misuse_resize (void)
       int kind = number % N_NODES;
       CountingSource counting;
       void *context = ralloc_context (NULL);
+
       counting_source_init (&counting);
       resize_node (context,
                    kind < N_KINDS ? arena_of_kind (context, &counting, kind)
@@ -466,6 +501,7 @@ test_misuse_resize (void)
   for (int i = 0; i < N_NODES * N_RESIZES; i++)
     {
       const char *mode = modes[(i + i / N_NODES) % G_N_ELEMENTS (modes)];
+
       /* There a linear context is a node like any other. */
       if (i % N_NODES == N_KINDS
           && (is_annotated () || strcmp (mode, "always-malloc") == 0))
@@ -491,6 +527,7 @@ run_empty (void)
     {
       char *node = ralloc_size (context, no_bytes);
       void *child = ralloc_size (node, 0);
+
       node = reralloc_size (context, node, grown);
       memset (node, 1, grown);
       g_assert_true (ralloc_parent (child) == node);

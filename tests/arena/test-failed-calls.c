@@ -53,6 +53,7 @@ static size_t
 random_size (void)
 {
   int most = g_test_rand_int_range (0, 4) == 0 ? 20000 : 300;
+
   return (size_t) g_test_rand_int_range (1, most);
 }
 
@@ -61,6 +62,7 @@ static bool
 try_alloc (const Kind *kind, void *arena, size_t size)
 {
   SliceArenaStats before, after;
+
   kind->stats (arena, &before);
   errno = 0;
   if (kind->alloc (arena, size) != NULL)
@@ -75,8 +77,10 @@ static void
 assert_trims (const Kind *kind, void *arena)
 {
   SliceArenaStats before, after;
+  size_t bytes;
+
   kind->stats (arena, &before);
-  size_t bytes = kind->trim (arena);
+  bytes = kind->trim (arena);
   kind->stats (arena, &after);
   g_assert_cmpuint (before.held_bytes, ==, after.held_bytes + bytes);
   g_assert_cmpuint (after.n_spare_blocks, ==, 0);
@@ -86,6 +90,7 @@ static void
 fill (const Kind *kind, unsigned flags)
 {
   unsigned n_failed = 0;
+
   for (int round = 0; round < N_ROUNDS; round++)
     {
       SliceArenaOptions options
@@ -93,6 +98,7 @@ fill (const Kind *kind, unsigned flags)
               .flags = flags };
       SliceArenaStats stats;
       void *arena = kind->create (&options);
+
       g_assert_nonnull (arena);
       kind->stats (arena, &stats);
       g_assert_cmpuint (stats.used_bytes, ==, 0);
@@ -189,6 +195,7 @@ static void
 tlsf_stats (void *tlsf, SliceArenaStats *stats)
 {
   SliceTlsfStats all;
+
   slice_tlsf_get_stats (tlsf, &all);
   *stats = all.arena;
 }
@@ -236,8 +243,10 @@ static void
 assert_pool_trims (SlicePool *pool)
 {
   SliceArenaStats before, after;
+  size_t bytes;
+
   slice_pool_get_stats (pool, &before);
-  size_t bytes = slice_pool_trim (pool);
+  bytes = slice_pool_trim (pool);
   slice_pool_get_stats (pool, &after);
   if (after.held_bytes <= before.held_bytes)
     g_assert_cmpuint (bytes, ==, before.held_bytes - after.held_bytes);
@@ -255,6 +264,8 @@ pool_fill (unsigned flags)
   SlicePool *pool = slice_pool_new (&options);
   GPtrArray *objects = g_ptr_array_new ();
   void *object;
+  guint n_kept;
+
   while (slice_pool_get_stats (pool, &before),
          (object = slice_pool_alloc (pool)) != NULL)
     g_ptr_array_add (objects, object);
@@ -263,7 +274,7 @@ pool_fill (unsigned flags)
   g_assert_false (slice_pool_reserve (pool, 1));
   slice_pool_get_stats (pool, &after);
   assert_same_blocks (&before, &after);
-  guint n_kept = objects->len / 8;
+  n_kept = objects->len / 8;
   while (objects->len > n_kept)
     slice_pool_free (pool, g_ptr_array_remove_index (objects,
                                                      objects->len - 1));
@@ -291,6 +302,7 @@ test_growing (void)
       SliceArenaOptions options = { .limit_bytes = 70000 };
       SliceLinear *linear = slice_linear_new (&options);
       SliceArenaStats before, after;
+
       slice_linear_alloc (linear, used);
       slice_linear_get_stats (linear, &before);
       errno = 0;

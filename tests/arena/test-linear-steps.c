@@ -24,19 +24,23 @@ looks_with_spare (int n_spare, SliceKeep keep)
 {
   SliceArenaOptions options = { .first_bytes = BLOCK, .cap_bytes = BLOCK };
   SliceLinear *linear = slice_linear_new (&options);
+  SliceMark mark;
+
   for (int i = 0; i < N_SMALL; i++)
     slice_linear_alloc (linear, SMALL);
-  SliceMark mark = slice_linear_mark (linear);
+  mark = slice_linear_mark (linear);
   for (int i = 0; i < N_SMALL * n_spare; i++)
     slice_linear_alloc (linear, SMALL);
   slice_linear_rollback (linear, mark);
   for (int round = 0; round < 3; round++)
     {
       SliceArenaStats before, after;
+      char *first;
+
       slice_linear_get_stats (linear, &before);
       if (!is_annotated ())
         g_assert_cmpuint (before.n_spare_blocks, >=, (unsigned) n_spare / 2);
-      char *first = slice_linear_alloc (linear, SMALL);
+      first = slice_linear_alloc (linear, SMALL);
       slice_linear_alloc (linear, LARGE);
       sli_chain_n_probes = 0;
       slice_linear_rollback (linear, mark);
@@ -57,6 +61,7 @@ static void
 test_rollback (void)
 {
   static const int n_spare[] = { 1, 5, 6, 7, 100, 2000 };
+
   for (size_t i = 0; i < G_N_ELEMENTS (n_spare); i++)
     {
       looks_with_spare (n_spare[i], SLICE_KEEP_NONE);

@@ -25,6 +25,7 @@ static void
 append (SliceLinear *linear, char **text, unsigned *n_moves)
 {
   char *before = *text;
+
   g_assert_true (slice_linear_strcat (linear, text, PIECE));
   *n_moves += *text != before;
 }
@@ -41,6 +42,7 @@ static size_t
 held_bytes (const SliceLinear *linear)
 {
   SliceArenaStats stats;
+
   slice_linear_get_stats (linear, &stats);
   assert_stats_add_up (&stats);
   g_assert_cmpuint (stats.wasted_bytes, <=, stats.held_bytes);
@@ -54,6 +56,7 @@ test_grows (void)
   SliceLinear *linear = slice_linear_new (NULL);
   char *text = NULL;
   unsigned n_moves = 0;
+
   for (unsigned n = 1; n <= 4000; n++)
     {
       append (linear, &text, &n_moves);
@@ -74,6 +77,7 @@ test_by_turns (void)
   char *texts[2] = { NULL, NULL };
   unsigned char *objects[2000];
   unsigned n_moves = 0;
+
   for (unsigned i = 0; i < 2000; i++)
     {
       append (linear, &texts[0], &n_moves);
@@ -101,6 +105,7 @@ test_limit (void)
   SliceLinear *linear = slice_linear_new (&options);
   char *text = NULL;
   unsigned n = 0;
+
   while (slice_linear_strcat (linear, &text, "x"))
     n++;
   g_assert_cmpint (errno, ==, ENOMEM);
@@ -116,6 +121,7 @@ test_itself (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *text = slice_linear_strdup (linear, "ab");
+
   errno = 0;
   for (unsigned length = 2; length < 100000; length *= 2)
     {
@@ -139,11 +145,15 @@ test_marks (void)
   SliceLinear *linear = slice_linear_new (NULL);
   char *text = NULL;
   unsigned n_moves = 0;
+  char *old;
+  SliceMark mark;
+  size_t held;
+
   for (unsigned i = 0; i < 500; i++)
     append (linear, &text, &n_moves);
-  char *old = text;
-  SliceMark mark = slice_linear_mark (linear);
-  size_t held = held_bytes (linear);
+  old = text;
+  mark = slice_linear_mark (linear);
+  held = held_bytes (linear);
   for (unsigned round = 0; round < 20; round++)
     {
       n_moves = 0;
@@ -172,12 +182,15 @@ test_resize (void)
   size_t size = 1000;
   unsigned n_moves = 0;
   char *object = slice_linear_alloc (linear, size);
+
   pattern_fill (object, size, 7);
   for (unsigned i = 0; i < 1250; i++, size += 80)
     {
+      char *moved;
+
       objects[i] = slice_linear_alloc (linear, 8);
       pattern_fill (objects[i], 8, i);
-      char *moved = slice_linear_resize (linear, object, size, size + 80);
+      moved = slice_linear_resize (linear, object, size, size + 80);
       g_assert_true (pattern_holds (moved, 1000, 7));
       memset (moved + size, 1, 80);
       n_moves += moved != object;
@@ -196,9 +209,11 @@ static void
 test_cut (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+
   for (unsigned i = 0; i < 10; i++)
     {
       char *text = slice_linear_alloc (linear, 20000);
+
       memset (text, 'x', 19000);
       text[300] = '\0';
       for (unsigned k = 0; k < 20; k++)

@@ -17,13 +17,17 @@ static void
 test_alignment (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+
   for (size_t size = 1; size <= 4096; size++)
     {
       size_t rounded = (size + 7) & ~(size_t) 7;
       uintptr_t natural = (uintptr_t) slice_linear_alloc (linear, size);
+      size_t alignment;
+      uintptr_t aligned;
+
       g_assert_cmpuint (natural % (rounded % 16 == 0 ? 16 : 8), ==, 0);
-      size_t alignment = (size_t) 1 << (size % 13);
-      uintptr_t aligned
+      alignment = (size_t) 1 << (size % 13);
+      aligned
           = (uintptr_t) slice_linear_alloc_aligned (linear, alignment, size);
       g_assert_cmpuint (aligned % alignment, ==, 0);
       memset ((void *) natural, 1, size);
@@ -39,11 +43,13 @@ test_size_zero (void)
   size_t none = 0; /* in sight of the compiler it would warn */
   char *a = slice_linear_alloc (linear, none);
   char *b = slice_linear_alloc (linear, none);
+  char *c;
+
   g_assert_nonnull (a);
   g_assert_true (a != b);
   *a = 1;
   b = slice_linear_resize (linear, b, none, none);
-  char *c = slice_linear_alloc (linear, 40);
+  c = slice_linear_alloc (linear, 40);
   g_assert_true (b != c);
   c = slice_linear_resize (linear, c, 40, none);
   g_assert_true (c != slice_linear_alloc (linear, none));
@@ -59,16 +65,18 @@ test_overflow (void)
   SliceLinear *linear = slice_linear_new (NULL);
   SliceArenaStats before;
   SliceArenaStats after;
+  volatile size_t big = 0x20000001;
+
   slice_linear_get_stats (linear, &before);
   for (size_t k = 0; k <= 4096; k++)
     {
       volatile size_t size = SIZE_MAX - k;
+
       errno = 0;
       g_assert_null (slice_linear_alloc (linear, size));
       g_assert_cmpint (errno, ==, ENOMEM);
       g_assert_null (slice_linear_alloc_aligned (linear, 4096, size));
     }
-  volatile size_t big = 0x20000001;
   g_assert_null (slice_linear_alloc_n (linear, big, (SIZE_MAX >> 4) + 1));
   g_assert_null (slice_linear_alloc (linear, SIZE_MAX / 2 + big));
   slice_linear_get_stats (linear, &after);
@@ -86,18 +94,23 @@ test_growth (void)
   SliceArenaOptions options = { .cap_bytes = 16384 };
   SliceLinear *linear = slice_linear_new (&options);
   SliceArenaStats stats;
-  slice_linear_get_stats (linear, &stats);
-  size_t held = stats.held_bytes - stats.control_bytes;
+  size_t held;
   size_t last = 0;
   size_t n_at_cap = 0;
+
+  slice_linear_get_stats (linear, &stats);
+  held = stats.held_bytes - stats.control_bytes;
   for (size_t i = 0; i < 200000; i++)
     {
+      size_t now;
+      size_t block;
+
       slice_linear_alloc (linear, 8);
       slice_linear_get_stats (linear, &stats);
-      size_t now = stats.held_bytes - stats.control_bytes;
+      now = stats.held_bytes - stats.control_bytes;
       if (now == held)
         continue;
-      size_t block = now - held;
+      block = now - held;
       g_assert_cmpuint (block & (block - 1), ==, 0);
       g_assert_cmpuint (block, >=, last);
       g_assert_cmpuint (block, <=, 16384);
@@ -124,15 +137,18 @@ static void
 test_all_alike (void)
 {
   SliceArenaOptions defaults = { 0 };
+
   for (int i = 0; i < 5; i++)
     {
       SliceLinear *asked = slice_linear_new (&defaults);
       SliceLinear *copy = slice_linear_new (NULL);
+
       for (size_t size = 1; size < 4000; size += 1 + size / 2)
         {
           SliceArenaStats stats[2];
           char *object = slice_linear_alloc (copy, size);
           void *expected = slice_linear_alloc (asked, size);
+
           memset (object, 1, size);
           slice_linear_get_stats (copy, &stats[0]);
           slice_linear_get_stats (asked, &stats[1]);
@@ -153,16 +169,18 @@ test_all_alike (void)
 static void
 test_small_arenas (void)
 {
-  if (skip_watched ("objects have gaps under a tool"))
-    return;
   size_t held = 0;
   SliceLinear *arenas[1000];
+
+  if (skip_watched ("objects have gaps under a tool"))
+    return;
   for (int i = 0; i < 1000; i++)
     {
+      SliceArenaStats stats;
+
       arenas[i] = slice_linear_new (NULL);
       for (int k = 0; k < 64; k++)
         slice_linear_alloc (arenas[i], 24);
-      SliceArenaStats stats;
       slice_linear_get_stats (arenas[i], &stats);
       held += stats.held_bytes;
     }
@@ -175,18 +193,21 @@ test_small_arenas (void)
 static void
 test_bytes_held (void)
 {
+  static const size_t sizes[] = { 8, 24, 64 };
+
   if (skip_watched ("objects have gaps under a tool"))
     return;
-  static const size_t sizes[] = { 8, 24, 64 };
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     {
       SliceLinear *linear = slice_linear_new (NULL);
       size_t n = 100000;
+      SliceArenaStats stats;
+      size_t payload;
+
       for (size_t i = 0; i < n; i++)
         slice_linear_alloc (linear, sizes[s]);
-      SliceArenaStats stats;
       slice_linear_get_stats (linear, &stats);
-      size_t payload = n * sizes[s];
+      payload = n * sizes[s];
       g_test_message ("%zu bytes: %.3f held an object", sizes[s],
                       (double) stats.held_bytes / (double) n);
       g_assert_cmpuint (stats.used_bytes, ==, payload);
@@ -222,12 +243,17 @@ test_joined (void)
   static unsigned *objects[N];
   SliceLinear *linear = slice_linear_new (NULL);
   SliceArenaStats stats;
+  SliceMark mark;
+  size_t n_blocks;
+  const unsigned *at_mark;
+  size_t n_requests;
+
   joined_fill (linear, objects, 0, AT_MARK);
-  SliceMark mark = slice_linear_mark (linear);
+  mark = slice_linear_mark (linear);
   joined_fill (linear, objects, AT_MARK, N);
   slice_linear_get_stats (linear, &stats);
   assert_stats_add_up (&stats);
-  size_t n_blocks = stats.n_blocks;
+  n_blocks = stats.n_blocks;
   if (!is_annotated ())
     {
       g_assert_cmpuint (n_blocks, <, stats.n_requests / 2);
@@ -235,7 +261,7 @@ test_joined (void)
     }
   for (unsigned i = 0; i < N; i++)
     g_assert_true (pattern_holds (objects[i], 40, i));
-  const unsigned *at_mark = objects[AT_MARK];
+  at_mark = objects[AT_MARK];
   slice_linear_rollback (linear, mark);
   joined_fill (linear, objects, AT_MARK, N);
   g_assert_true (is_annotated () || objects[AT_MARK] == at_mark);
@@ -243,7 +269,7 @@ test_joined (void)
     g_assert_true (pattern_holds (objects[i], 40, i));
   slice_linear_reset (linear, SLICE_KEEP_ALL);
   slice_linear_get_stats (linear, &stats);
-  size_t n_requests = stats.n_requests;
+  n_requests = stats.n_requests;
   joined_fill (linear, objects, 0, N);
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.n_requests, ==, n_requests);
@@ -261,9 +287,11 @@ system_populates (void)
   unsigned char is_present = 1;
   char *pages = mmap (NULL, 65536, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bool can;
+
   g_assert_true (pages != MAP_FAILED);
-  bool can = mincore (pages, 4096, &is_present) == 0 && (is_present & 1) == 0
-             && madvise (pages, 65536, MADV_POPULATE_WRITE) == 0;
+  can = mincore (pages, 4096, &is_present) == 0 && (is_present & 1) == 0
+        && madvise (pages, 65536, MADV_POPULATE_WRITE) == 0;
   munmap (pages, 65536);
   return can;
 #else
@@ -276,6 +304,7 @@ page_is_present (const char *address)
 {
   unsigned char is_present = 0;
   char *page = (char *) ((uintptr_t) address & ~(uintptr_t) 4095);
+
   g_assert_cmpint (mincore (page, 4096, &is_present), ==, 0);
   return (is_present & 1) != 0;
 }
@@ -285,6 +314,11 @@ page_is_present (const char *address)
 static void
 test_ready (void)
 {
+  SliceLinear *linear;
+  SliceArenaStats stats;
+  const char *object;
+  size_t n_requests;
+
   if (is_annotated () || !system_populates ())
     {
       g_test_skip ("watched, or the system can't populate");
@@ -296,10 +330,7 @@ test_ready (void)
       g_test_trap_assert_passed ();
       return;
     }
-  SliceLinear *linear = slice_linear_new (NULL);
-  SliceArenaStats stats;
-  const char *object;
-  size_t n_requests;
+  linear = slice_linear_new (NULL);
   do
     {
       slice_linear_get_stats (linear, &stats);
@@ -317,20 +348,27 @@ test_ready (void)
 static void
 test_oversize (void)
 {
+  CountingSource counting;
+  SliceArenaOptions options;
+  SliceLinear *linear;
+  char *before;
+  size_t out;
+  char *large;
+  char *after;
+  SliceArenaStats stats;
+
   if (skip_watched ("objects have gaps under a tool"))
     return;
-  CountingSource counting;
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  SliceLinear *linear = slice_linear_new (&options);
-  char *before = slice_linear_alloc (linear, 16);
-  size_t out = counting.out_bytes;
-  char *large = slice_linear_alloc (linear, 100 * 1024);
-  char *after = slice_linear_alloc (linear, 16);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  linear = slice_linear_new (&options);
+  before = slice_linear_alloc (linear, 16);
+  out = counting.out_bytes;
+  large = slice_linear_alloc (linear, 100 * 1024);
+  after = slice_linear_alloc (linear, 16);
   memset (large, 1, 100 * 1024);
   g_assert_true (after == before + 16);
   g_assert_cmpuint (counting.out_bytes, ==, out + 100 * 1024);
-  SliceArenaStats stats;
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.n_own_blocks, ==, 1);
   slice_linear_reset (linear, SLICE_KEEP_ALL);
@@ -353,19 +391,24 @@ static void
 test_reset (void)
 {
   CountingSource counting;
-  counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  SliceLinear *linear = slice_linear_new (&options);
+  SliceArenaOptions options;
+  SliceLinear *linear;
   SliceArenaStats stats;
+  size_t n_blocks;
+  size_t n_maps;
+
+  counting_source_init (&counting);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  linear = slice_linear_new (&options);
   fill_arena (linear);
   slice_linear_get_stats (linear, &stats);
-  size_t n_blocks = stats.n_blocks;
+  n_blocks = stats.n_blocks;
 
   slice_linear_reset (linear, SLICE_KEEP_ALL);
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.n_blocks, ==, n_blocks);
   g_assert_cmpuint (stats.used_bytes, ==, 0);
-  size_t n_maps = counting.n_maps;
+  n_maps = counting.n_maps;
   fill_arena (linear);
   g_assert_cmpuint (counting.n_maps, ==, n_maps);
 
@@ -395,6 +438,7 @@ test_reset_default (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   SliceArenaStats stats;
+
   fill_arena (linear);
   slice_linear_reset (linear, SLICE_KEEP_NONE);
   slice_linear_get_stats (linear, &stats);
@@ -416,6 +460,7 @@ static void
 frame_fill (SliceLinear *linear, Frame frame)
 {
   char *objects[300];
+
   for (int i = 0; i < frame.n; i++)
     {
       objects[i] = slice_linear_alloc (linear, frame.size);
@@ -432,6 +477,7 @@ check_frames (const SliceSource *source)
 {
   static const Frame frames[]
       = { { 10, 200 }, { 20, 4000 }, { 300, 100 }, { 2, 60000 }, { 1, 50 } };
+
   for (size_t i = 0; i < G_N_ELEMENTS (frames); i++)
     for (int rolls_back = 0; rolls_back <= 1; rolls_back++)
       {
@@ -440,6 +486,8 @@ check_frames (const SliceSource *source)
         SliceArenaStats stats;
         size_t n_requests = 0;
         SliceMark mark = slice_linear_mark (linear);
+        size_t asked;
+
         for (int k = 0; k < 10; k++)
           {
             frame_fill (linear, frames[i]);
@@ -453,7 +501,7 @@ check_frames (const SliceSource *source)
               n_requests = stats.n_requests;
           }
         g_assert_cmpuint (stats.n_requests, ==, n_requests);
-        size_t asked = (size_t) frames[i].n * frames[i].size;
+        asked = (size_t) frames[i].n * frames[i].size;
         if (!is_annotated () && source == NULL)
           g_assert_cmpuint (stats.n_blocks, <=, rolls_back ? 5 : 4);
         if (!rolls_back && !is_annotated () && source == NULL)
@@ -520,11 +568,15 @@ test_second_frame (void)
 static void
 test_frame_limit (void)
 {
+  SliceArenaOptions options;
+  SliceLinear *linear;
+  Frame frame;
+
   if (skip_watched ("objects have gaps under a tool"))
     return;
-  SliceArenaOptions options = { .limit_bytes = 40000 };
-  SliceLinear *linear = slice_linear_new (&options);
-  Frame frame = { 300, 96 };
+  options = (SliceArenaOptions){ .limit_bytes = 40000 };
+  linear = slice_linear_new (&options);
+  frame = (Frame){ 300, 96 };
   for (int k = 0; k < 5; k++)
     {
       frame_fill (linear, frame);
@@ -540,9 +592,11 @@ test_trim_after_reset (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   SliceArenaStats stats;
+  SliceMark mark;
+
   fill_arena (linear);
   slice_linear_reset (linear, SLICE_KEEP_LARGEST);
-  SliceMark mark = slice_linear_mark (linear);
+  mark = slice_linear_mark (linear);
   slice_linear_trim (linear);
   slice_linear_rollback (linear, mark);
   frame_fill (linear, (Frame){ 10, 200 });
@@ -563,6 +617,8 @@ test_trim_after_abandon (void)
   SliceLinear *linear = slice_linear_new (NULL);
   SliceArenaStats stats;
   char *first = slice_linear_alloc (linear, 24);
+  char *last;
+
   pattern_fill (first, 24, 1);
   for (int i = 0; i < 3; i++)
     {
@@ -580,7 +636,7 @@ test_trim_after_abandon (void)
   linear = slice_linear_new (NULL);
   first = slice_linear_alloc (linear, 80);
   pattern_fill (first, 80, 1);
-  char *last = slice_linear_alloc (linear, 60);
+  last = slice_linear_alloc (linear, 60);
   g_assert_true (slice_linear_free_last (linear, last, 60));
   slice_linear_trim (linear);
   for (int k = 0; k < 20; k++)
@@ -593,10 +649,12 @@ test_trim_after_abandon (void)
 static void
 test_hundred_bytes (void)
 {
+  SliceLinear *linear;
+  SliceArenaStats stats;
+
   if (skip_watched ("objects have gaps under a tool"))
     return;
-  SliceLinear *linear = slice_linear_new (NULL);
-  SliceArenaStats stats;
+  linear = slice_linear_new (NULL);
   slice_linear_alloc (linear, 100);
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.held_bytes, <=, 400);
@@ -610,11 +668,13 @@ test_alignments (void)
   SliceLinear *linear = slice_linear_new (NULL);
   char *last = NULL;
   size_t last_size = 0;
+
   for (int i = 0; i < 20000; i++)
     {
       size_t alignment = (size_t) 1 << g_test_rand_int_range (0, 13);
       size_t size = (size_t) g_test_rand_int_range (1, 300);
       char *object = slice_linear_alloc_aligned (linear, alignment, size);
+
       g_assert_cmpuint ((uintptr_t) object % MAX (alignment, 8), ==, 0);
       g_assert_true (last == NULL || pattern_holds (last, last_size, 7));
       pattern_fill (object, size, 7);
@@ -644,6 +704,11 @@ test_marks (void)
   static SliceMark marks[N_MARKS];
   static char *objects[N_MARKS];
   static SliceArenaStats at_mark[N_MARKS];
+  SliceArenaStats stats;
+  size_t held_bytes;
+  int n_same = 0;
+  int top = N_MARKS;
+
   for (int i = 0; i < N_MARKS; i++)
     {
       marks[i] = slice_linear_mark (linear);
@@ -651,15 +716,14 @@ test_marks (void)
       objects[i] = slice_linear_alloc (linear, 600);
       pattern_fill (objects[i], 600, (unsigned) i);
     }
-  SliceArenaStats stats;
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.n_blocks, >=, 45);
-  size_t held_bytes = stats.held_bytes;
-  int n_same = 0;
-  int top = N_MARKS;
+  held_bytes = stats.held_bytes;
   while (top > 0)
     {
       int to = top - g_test_rand_int_range (1, MIN (top, 60) + 1);
+      char *again;
+
       slice_linear_rollback (linear, marks[to]);
       slice_linear_get_stats (linear, &stats);
       g_assert_cmpuint (stats.used_bytes, ==, at_mark[to].used_bytes);
@@ -667,7 +731,7 @@ test_marks (void)
         g_assert_true (pattern_holds (objects[i], 600, (unsigned) i));
       /* At the same place, or at the next block's start if the object crosses
        * the block's end. */
-      char *again = slice_linear_alloc (linear, 600);
+      again = slice_linear_alloc (linear, 600);
       pattern_fill (again, 600, (unsigned) to);
       n_same += again == objects[to];
       for (int i = 0; i < to; i++)
@@ -689,6 +753,7 @@ n_in_first_block (size_t size)
   SliceLinear *linear = slice_linear_new (NULL);
   SliceArenaStats stats;
   unsigned n = 0;
+
   do
     {
       slice_linear_alloc (linear, size);
@@ -710,18 +775,22 @@ test_marks_at_block_end (void)
   SliceMark outer = slice_linear_mark (linear);
   char *first[3];
   char *oldest = NULL;
+
   /* Where pointers are small, the first block has space for more. */
   for (unsigned i = n_in_first_block (24); i > 4; i--)
     {
       char *older = slice_linear_alloc (linear, 24);
+
       oldest = oldest == NULL ? older : oldest;
     }
   for (int round = 0; round < 3; round++)
     {
       SliceMark mark = slice_linear_mark (linear);
+
       for (int i = 0; i < 10; i++)
         {
           char *object = slice_linear_alloc (linear, 24);
+
           memset (object, i, 24);
           if (i == 0)
             first[round] = object;
@@ -749,6 +818,9 @@ test_marks_older (void)
   char *string = slice_linear_strdup (linear, "kept");
   char *before = string;
   SliceMark mark = slice_linear_mark (linear);
+  char *large;
+  char *small;
+
   g_assert_true (slice_linear_strcat (linear, &string, ", and longer"));
   g_assert_true (string != before);
   g_assert_cmpstr (string, ==, "kept, and longer");
@@ -756,18 +828,21 @@ test_marks_older (void)
   g_assert_cmpstr (before, ==, "kept");
   /* The mark still holds; a smaller object and a large one. */
   slice_linear_reset (linear, SLICE_KEEP_ALL);
-  char *large = slice_linear_alloc (linear, 100000);
+  large = slice_linear_alloc (linear, 100000);
   pattern_fill (large, 100000, 1);
-  char *small = slice_linear_alloc (linear, 80);
+  small = slice_linear_alloc (linear, 80);
   pattern_fill (small, 80, 2);
   mark = slice_linear_mark (linear);
   for (int i = 0; i < 2; i++)
     {
+      char *cut;
+      char *next;
+
       g_assert_false (slice_linear_free_last (linear, small, 80));
       g_assert_false (slice_linear_free_last (linear, large, 100000));
-      char *cut = slice_linear_resize (linear, small, 80, 8);
+      cut = slice_linear_resize (linear, small, 80, 8);
       g_assert_true (is_annotated () || cut == small);
-      char *next = slice_linear_alloc (linear, 80);
+      next = slice_linear_alloc (linear, 80);
       pattern_fill (next, 80, 3);
       g_assert_true (slice_linear_free_last (linear, next, 80));
       slice_linear_rollback (linear, mark);
@@ -791,6 +866,7 @@ note_cleanup (void *data)
 {
   /* The memory is still there. */
   size_t length = strlen (cleanup_order);
+
   cleanup_order[length] = *(char *) data;
   cleanup_order[length + 1] = '\0';
 }
@@ -799,6 +875,7 @@ static char *
 add_noted (SliceLinear *linear, char letter)
 {
   char *object = slice_linear_alloc (linear, 400);
+
   *object = letter;
   g_assert_true (slice_linear_add_cleanup (linear, note_cleanup, object));
   return object;
@@ -808,9 +885,11 @@ static void
 test_cleanups (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+  SliceMark mark;
+
   cleanup_order[0] = '\0';
   add_noted (linear, 'a');
-  SliceMark mark = slice_linear_mark (linear);
+  mark = slice_linear_mark (linear);
   add_noted (linear, 'b');
   add_noted (linear, 'c');
   slice_linear_rollback (linear, mark);
@@ -831,23 +910,28 @@ test_last (void)
   SliceArenaOptions options = { .first_bytes = 1024 };
   SliceLinear *linear = slice_linear_new (&options);
   char *object = slice_linear_alloc (linear, 32);
+  char *grown;
+  char *next;
+  char *moved;
+  volatile size_t huge;
+
   pattern_fill (object, 32, 5);
-  char *grown = slice_linear_resize (linear, object, 32, 96);
+  grown = slice_linear_resize (linear, object, 32, 96);
   g_assert_true (grown == object);
   g_assert_true (pattern_holds (grown, 32, 5));
   pattern_fill (grown, 96, 6);
   g_assert_true (slice_linear_resize (linear, grown, 96, 48) == grown);
   g_assert_true (pattern_holds (grown, 48, 6));
-  char *next = slice_linear_alloc (linear, 16);
+  next = slice_linear_alloc (linear, 16);
   g_assert_true (next >= grown + 48 && next < grown + 96);
-  char *moved = slice_linear_resize (linear, grown, 48, 64);
+  moved = slice_linear_resize (linear, grown, 48, 64);
   g_assert_true (moved != grown);
   g_assert_true (pattern_holds (moved, 48, 6));
   g_assert_false (slice_linear_free_last (linear, next, 16));
   g_assert_true (slice_linear_free_last (linear, moved, 64));
   g_assert_true (slice_linear_free_last (linear, next, 16));
   g_assert_true (slice_linear_alloc (linear, 16) == next);
-  volatile size_t huge = SIZE_MAX - 8;
+  huge = SIZE_MAX - 8;
   g_assert_null (slice_linear_resize (linear, next, 16, huge));
   slice_linear_destroy (linear);
 }
@@ -858,26 +942,29 @@ static void
 test_grow (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+  size_t size;
+  char *object;
+  char *next;
+  SliceArenaStats stats;
+
   slice_linear_alloc (linear, 24);
   for (unsigned i = 0; i < 300000; i++)
     g_assert_true (slice_linear_grow_char (linear, (char) (i * 31 % 127)));
-  size_t size;
   g_assert_nonnull (slice_linear_growing (linear, &size));
   g_assert_cmpuint (size, ==, 300000);
   g_assert_true (slice_linear_grow (linear, 1000, NULL));
   slice_linear_shrink (linear, 1000);
-  char *object = slice_linear_finish (linear, &size);
+  object = slice_linear_finish (linear, &size);
   g_assert_cmpuint (size, ==, 300000);
   for (unsigned i = 0; i < 300000; i++)
     g_assert_cmpint (object[i], ==, (char) (i * 31 % 127));
-  char *next = slice_linear_alloc (linear, 8);
+  next = slice_linear_alloc (linear, 8);
   g_assert_true (next < object || next >= object + 300000);
   g_assert_true (slice_linear_grow (linear, 5, "12345"));
   slice_linear_abandon (linear);
   g_assert_null (slice_linear_growing (linear, NULL));
   slice_linear_finish (linear, &size);
   g_assert_cmpuint (size, ==, 0);
-  SliceArenaStats stats;
   slice_linear_get_stats (linear, &stats);
   assert_stats_add_up (&stats);
   /* Blocks that held nothing else went back as it grew. */
@@ -892,20 +979,21 @@ test_strings (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *text = slice_linear_strdup (linear, "one");
+  const void *volatile null = NULL;
+  char *none = NULL;
+  char *start = NULL;
+
   g_assert_cmpstr (text, ==, "one");
   g_assert_null (slice_linear_strdup (linear, NULL));
   g_assert_null (slice_linear_strndup (linear, NULL, 3));
-  const void *volatile null = NULL;
   g_assert_null (slice_linear_copy (linear, 1, null));
   g_assert_null (slice_linear_copy (linear, 100000, null));
   g_assert_nonnull (slice_linear_copy (linear, 0, null));
   g_assert_cmpstr (slice_linear_strndup (linear, "onetwo", 3), ==, "one");
   g_assert_true (slice_linear_strcat (linear, &text, "two"));
   g_assert_cmpstr (text, ==, "onetwo");
-  char *none = NULL;
   g_assert_true (slice_linear_strcat (linear, &none, "new"));
   g_assert_cmpstr (none, ==, "new");
-  char *start = NULL;
   slice_linear_strcat (linear, &start, "");
   for (int i = 0; i < 2000; i++)
     g_assert_true (slice_linear_strcat (linear, &start, "x"));
@@ -917,15 +1005,18 @@ static void
 test_printf (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+
   for (int i = 0; i < 20000; i++)
     {
       char expected[1200];
       int width = g_test_rand_int_range (1, i % 50 == 0 ? 1000 : 60);
       double value = g_test_rand_double_range (-1e6, 1e6);
+      char *text;
+
       snprintf (expected, sizeof expected, "%*d|%.*f|%s", width, i, i % 9,
                 value, "tail");
-      char *text = slice_linear_printf (linear, "%*d|%.*f|%s", width, i, i % 9,
-                                        value, "tail");
+      text = slice_linear_printf (linear, "%*d|%.*f|%s", width, i, i % 9,
+                                  value, "tail");
       g_assert_cmpstr (text, ==, expected);
     }
   slice_linear_destroy (linear);
@@ -952,6 +1043,7 @@ check_all (GArray *known)
   for (guint i = 0; i < known->len; i++)
     {
       Known *one = &g_array_index (known, Known, i);
+
       g_assert_true (pattern_holds (one->object, one->size, one->number));
     }
 }
@@ -960,6 +1052,7 @@ static size_t
 random_size (void)
 {
   int kind = g_test_rand_int_range (0, 100);
+
   if (kind < 90)
     return (size_t) g_test_rand_int_range (0, 200);
   if (kind < 99)
@@ -971,11 +1064,13 @@ static void
 model_add (SliceLinear *linear, GArray *known, unsigned number)
 {
   Known one = { NULL, random_size (), number };
+
   if (g_test_rand_bit ())
     one.object = slice_linear_alloc (linear, one.size);
   else
     {
       size_t alignment = (size_t) 1 << g_test_rand_int_range (0, 9);
+
       one.object = slice_linear_alloc_aligned (linear, alignment, one.size);
       g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
     }
@@ -992,6 +1087,7 @@ model_resize_older (SliceLinear *linear, GArray *known, size_t size)
 {
   Known last = g_array_index (known, Known, known->len - 1);
   Known resized = { NULL, size, last.number };
+
   g_assert_false (slice_linear_free_last (linear, last.object, last.size));
   resized.object
       = slice_linear_resize (linear, last.object, last.size, size);
@@ -1010,6 +1106,9 @@ model_resize_last (SliceLinear *linear, GArray *known, GArray *marks)
 {
   guint n_fixed = 0;
   size_t size = random_size ();
+  Known *last;
+  char *moved;
+
   if (marks->len > 0)
     n_fixed = g_array_index (marks, KnownMark, marks->len - 1).n_known;
   if (known->len == 0)
@@ -1019,8 +1118,8 @@ model_resize_last (SliceLinear *linear, GArray *known, GArray *marks)
       model_resize_older (linear, known, size);
       return;
     }
-  Known *last = &g_array_index (known, Known, known->len - 1);
-  char *moved = slice_linear_resize (linear, last->object, last->size, size);
+  last = &g_array_index (known, Known, known->len - 1);
+  moved = slice_linear_resize (linear, last->object, last->size, size);
   g_assert_nonnull (moved);
   g_assert_true (pattern_holds (moved, MIN (size, last->size), last->number));
   last->object = moved;
@@ -1034,10 +1133,12 @@ model_grow (SliceLinear *linear, GArray *known, unsigned number)
   Known one = { NULL, 0, number };
   size_t size = random_size () + 1;
   char *bytes = g_malloc (size);
+
   pattern_fill (bytes, size, number);
   while (one.size < size)
     {
       size_t more = random_size () / 4 + 1;
+
       more = MIN (more, size - one.size);
       g_assert_true (slice_linear_grow (linear, more, bytes + one.size));
       one.size += more;
@@ -1053,9 +1154,11 @@ run_model (const SliceArenaOptions *options, unsigned n_operations)
   SliceLinear *linear = slice_linear_new (options);
   GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
   GArray *marks = g_array_new (FALSE, FALSE, sizeof (KnownMark));
+
   for (unsigned i = 0; i < n_operations; i++)
     {
       int what = g_test_rand_int_range (0, 1000);
+
       if (what < 850)
         model_add (linear, known, i);
       else if (what < 880)
@@ -1065,12 +1168,14 @@ run_model (const SliceArenaOptions *options, unsigned n_operations)
       else if (what < 980)
         {
           KnownMark mark = { slice_linear_mark (linear), known->len };
+
           g_array_append_val (marks, mark);
         }
       else if (what < 995 && marks->len > 0)
         {
           guint to = (guint) g_test_rand_int_range (0, (gint32) marks->len);
           KnownMark mark = g_array_index (marks, KnownMark, to);
+
           slice_linear_rollback (linear, mark.mark);
           g_array_set_size (known, mark.n_known);
           g_array_set_size (marks, to);
@@ -1087,9 +1192,10 @@ run_model (const SliceArenaOptions *options, unsigned n_operations)
       if (i % 256 == 0)
         {
           SliceArenaStats stats;
+          size_t asked = 0;
+
           slice_linear_get_stats (linear, &stats);
           assert_stats_add_up (&stats);
-          size_t asked = 0;
           for (guint k = 0; k < known->len; k++)
             asked += g_array_index (known, Known, k).size;
           g_assert_cmpuint (stats.used_bytes, >=, asked);
@@ -1105,12 +1211,15 @@ static void
 test_model (void)
 {
   unsigned n = g_test_slow () ? 200000 : 20000;
-  run_model (NULL, n);
-  SliceArenaOptions large_first = { .first_bytes = 30000 };
-  run_model (&large_first, n / 4);
+  SliceArenaOptions large_first;
   CountingSource counting;
+  SliceArenaOptions counted;
+
+  run_model (NULL, n);
+  large_first = (SliceArenaOptions){ .first_bytes = 30000 };
+  run_model (&large_first, n / 4);
   counting_source_init (&counting);
-  SliceArenaOptions counted = { .source = &counting.source };
+  counted = (SliceArenaOptions){ .source = &counting.source };
   run_model (&counted, n / 4);
   g_assert_cmpuint (counting.out_bytes, ==, 0);
 }
@@ -1122,16 +1231,20 @@ static void
 test_failing_source (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
+  options = (SliceArenaOptions){ .source = &counting.source };
   for (size_t k = 0; k < 40; k++)
     {
       SliceLinear *linear = slice_linear_new (&options);
       GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
+
       counting.n_until_failure = k;
       for (unsigned i = 0; i < 3000; i++)
         {
           Known one = { NULL, 100 + i % 900, i };
+
           one.object = slice_linear_alloc (linear, one.size);
           if (one.object == NULL)
             {
@@ -1156,9 +1269,10 @@ test_limit (void)
   SliceArenaOptions options = { .limit_bytes = 100000 };
   SliceLinear *linear = slice_linear_new (&options);
   size_t n = 0;
+  SliceArenaStats stats;
+
   while (slice_linear_alloc (linear, 100) != NULL)
     n++;
-  SliceArenaStats stats;
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (n, >, 600);
   g_assert_cmpuint (stats.held_bytes, <=, 100000);
@@ -1171,10 +1285,11 @@ test_limit_growing (void)
 {
   SliceArenaOptions options = { .limit_bytes = 13000 };
   SliceLinear *linear = slice_linear_new (&options);
+  SliceArenaStats stats;
+
   g_assert_true (slice_linear_grow (linear, 2000, NULL));
   g_assert_true (slice_linear_grow (linear, 3000, NULL));
   g_assert_false (slice_linear_grow (linear, 10000, NULL));
-  SliceArenaStats stats;
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.held_bytes, <=, 13000);
   slice_linear_destroy (linear);
@@ -1186,6 +1301,8 @@ static void
 grow_from_nothing (SliceLinear *linear)
 {
   size_t size = 1;
+  char *object;
+
   g_assert_true (slice_linear_grow (linear, 0, ""));
   g_assert_true (slice_linear_grow (linear, 0, NULL));
   slice_linear_shrink (linear, 0);
@@ -1193,7 +1310,7 @@ grow_from_nothing (SliceLinear *linear)
   g_assert_cmpuint (size, ==, 0);
   g_assert_true (slice_linear_grow_char (linear, 'x'));
   g_assert_true (slice_linear_grow (linear, 2, "yz"));
-  char *object = slice_linear_finish (linear, &size);
+  object = slice_linear_finish (linear, &size);
   g_assert_cmpmem (object, size, "xyz", 3);
 }
 
@@ -1202,10 +1319,12 @@ test_grow_from_nothing (void)
 {
   const SliceArenaOptions options[]
       = { { 0 }, { .source = slice_source_builtin (SLICE_PAGES_MMAP) } };
+
   for (size_t i = 0; i < G_N_ELEMENTS (options); i++)
     {
       SliceLinear *linear = slice_linear_new (&options[i]);
       SliceMark mark = slice_linear_mark (linear);
+
       grow_from_nothing (linear);
       slice_linear_rollback (linear, mark);
       slice_linear_trim (linear);
@@ -1226,15 +1345,18 @@ static void
 test_grow_by_itself (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
-  g_assert_true (slice_linear_grow (linear, 3, "abc"));
   size_t size = 3;
+  const char *object;
+
+  g_assert_true (slice_linear_grow (linear, 3, "abc"));
   for (int i = 0; i < 16; i++)
     {
-      char *object = slice_linear_growing (linear, &size);
-      g_assert_true (slice_linear_grow (linear, size - 1, object));
+      char *growing = slice_linear_growing (linear, &size);
+
+      g_assert_true (slice_linear_grow (linear, size - 1, growing));
       g_assert_true (slice_linear_grow (linear, 1, "c"));
     }
-  const char *object = slice_linear_finish (linear, &size);
+  object = slice_linear_finish (linear, &size);
   g_assert_cmpuint (size, ==, 3 << 16);
   for (size_t i = 0; i < size; i++)
     if (object[i] != "abc"[i % 3])
@@ -1250,6 +1372,7 @@ test_limit_of_table (void)
       = { .first_bytes = 64, .cap_bytes = 256, .limit_bytes = 20000 };
   SliceLinear *linear = slice_linear_new (&options);
   SliceArenaStats stats;
+
   do
     {
       slice_linear_get_stats (linear, &stats);
@@ -1280,6 +1403,8 @@ static void
 test_typed_alignment (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+  volatile size_t many;
+
   for (int i = 0; i < 200; i++)
     {
       ALIGNED_HERE (slice_linear_new_object (linear, Wide), Wide);
@@ -1294,7 +1419,7 @@ test_typed_alignment (void)
       slice_linear_new_array (linear, char, 1 + i % 9);
       slice_linear_new_object (linear, double);
     }
-  volatile size_t many = SIZE_MAX / sizeof (Wide) + 2;
+  many = SIZE_MAX / sizeof (Wide) + 2;
   errno = 0;
   g_assert_null (slice_linear_new_array (linear, Wide, many));
   g_assert_cmpint (errno, ==, ENOMEM);
@@ -1316,14 +1441,17 @@ test_bad_options (void)
     { .struct_bytes = sizeof (SliceArenaOptions) + 8 },
     { .struct_bytes = sizeof (SliceArenaOptions) - 8 },
   };
+  SliceArenaOptions good;
+  SliceLinear *linear;
+
   for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
     {
       errno = 0;
       g_assert_null (slice_linear_new (&bad[i]));
       g_assert_cmpint (errno, ==, EINVAL);
     }
-  SliceArenaOptions good = { .struct_bytes = sizeof good };
-  SliceLinear *linear = slice_linear_new (&good);
+  good = (SliceArenaOptions){ .struct_bytes = sizeof good };
+  linear = slice_linear_new (&good);
   g_assert_nonnull (linear);
   slice_linear_destroy (linear);
   slice_linear_destroy (NULL);
@@ -1338,6 +1466,7 @@ test_misuse_mark_foreign (void)
     {
       SliceLinear *one = slice_linear_new (NULL);
       SliceLinear *other = slice_linear_new (NULL);
+
       slice_linear_rollback (one, slice_linear_mark (other));
       return;
     }
@@ -1352,6 +1481,7 @@ test_misuse_mark_undone (void)
       SliceLinear *linear = slice_linear_new (NULL);
       SliceMark early = slice_linear_mark (linear);
       SliceMark late = slice_linear_mark (linear);
+
       slice_linear_rollback (linear, early);
       slice_linear_rollback (linear, late);
       return;
@@ -1366,6 +1496,7 @@ test_misuse_mark_reset (void)
     {
       SliceLinear *linear = slice_linear_new (NULL);
       SliceMark mark = slice_linear_mark (linear);
+
       slice_linear_reset (linear, SLICE_KEEP_ALL);
       slice_linear_rollback (linear, mark);
       return;
@@ -1435,6 +1566,7 @@ test_misuse_shrink (void)
   if (g_test_subprocess ())
     {
       SliceLinear *linear = slice_linear_new (NULL);
+
       slice_linear_grow (linear, 3, "abc");
       slice_linear_shrink (linear, 4);
       return;
@@ -1448,6 +1580,7 @@ test_misuse_alignment (void)
   if (g_test_subprocess ())
     {
       SliceLinear *linear = slice_linear_new (NULL);
+
       slice_linear_alloc_aligned (linear, 24, 8);
       return;
     }
@@ -1460,6 +1593,7 @@ test_misuse_handle (void)
   if (g_test_subprocess ())
     {
       SliceStack *stack = slice_stack_new (NULL);
+
       slice_linear_reset ((SliceLinear *) stack, SLICE_KEEP_ALL);
       return;
     }
@@ -1476,6 +1610,8 @@ test_last_of_block (void)
   char *second = slice_linear_alloc (linear, 8);
   char *large = slice_linear_alloc (linear, 100000);
   char *larger = slice_linear_alloc (linear, 200000);
+  char *padded;
+  char *old;
 
   /* of the current block, and of the last block */
   g_assert_false (slice_linear_free_last (linear, first, 8));
@@ -1488,12 +1624,12 @@ test_last_of_block (void)
   g_assert_true (slice_linear_free_last (linear, large, 100000));
 
   /* padding stays */
-  char *padded = slice_linear_alloc_aligned (linear, 1024, 8);
+  padded = slice_linear_alloc_aligned (linear, 1024, 8);
   g_assert_true (slice_linear_free_last (linear, padded, 8));
   g_assert_false (slice_linear_free_last (linear, first, 80));
 
   /* the newest mark */
-  char *old = slice_linear_alloc (linear, 8);
+  old = slice_linear_alloc (linear, 8);
   slice_linear_mark (linear);
   g_assert_false (slice_linear_free_last (linear, old, 8));
   g_assert_true (slice_linear_resize (linear, old, 8, 80) != old);
@@ -1505,6 +1641,7 @@ expect_counts (const SliceLinear *linear, size_t used_bytes,
                size_t wasted_bytes)
 {
   SliceArenaStats stats;
+
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.used_bytes, ==, used_bytes);
   g_assert_cmpuint (stats.wasted_bytes, ==, wasted_bytes);
@@ -1517,17 +1654,24 @@ test_large_shrinks (void)
 {
   SliceArenaOptions options = { .first_bytes = 4096 };
   SliceLinear *linear = slice_linear_new (&options);
-  slice_linear_alloc (linear, 8);
   SliceArenaStats small;
-  slice_linear_get_stats (linear, &small);
-  char *lower = slice_linear_alloc (linear, 100000);
-  char *upper = slice_linear_alloc (linear, 200000);
+  char *lower;
+  char *upper;
   SliceArenaStats full;
+  size_t used;
+  size_t wasted;
+  char *old;
+  SliceMark mark;
+
+  slice_linear_alloc (linear, 8);
+  slice_linear_get_stats (linear, &small);
+  lower = slice_linear_alloc (linear, 100000);
+  upper = slice_linear_alloc (linear, 200000);
   slice_linear_get_stats (linear, &full);
 
   g_assert_true (slice_linear_resize (linear, lower, 100000, 50) == lower);
-  size_t used = full.used_bytes - (100000 - 56);
-  size_t wasted = full.wasted_bytes + (100000 - 56);
+  used = full.used_bytes - (100000 - 56);
+  wasted = full.wasted_bytes + (100000 - 56);
   expect_counts (linear, used, wasted);
   g_assert_true (slice_linear_resize (linear, upper, 200000, 0) == upper);
   expect_counts (linear, used - (200000 - 8), wasted + (200000 - 8));
@@ -1540,9 +1684,9 @@ test_large_shrinks (void)
       return;
     }
 
-  char *old = slice_linear_alloc (linear, 100000);
+  old = slice_linear_alloc (linear, 100000);
   slice_linear_get_stats (linear, &full);
-  SliceMark mark = slice_linear_mark (linear);
+  mark = slice_linear_mark (linear);
   g_assert_true (slice_linear_resize (linear, old, 100000, 50) == old);
   expect_counts (linear, full.used_bytes, full.wasted_bytes);
   slice_linear_alloc (linear, 100000);
@@ -1563,6 +1707,10 @@ test_tables_linear (void)
   SliceLinear *linear = slice_linear_new (&many_blocks);
   SliceArenaStats fresh;
   SliceArenaStats stats;
+  SliceMark mark;
+  size_t held;
+  size_t n;
+
   slice_linear_get_stats (linear, &fresh);
   for (int i = 0; i < 5000; i++)
     slice_linear_alloc (linear, 200);
@@ -1573,13 +1721,13 @@ test_tables_linear (void)
   g_assert_cmpuint (stats.control_bytes, ==, fresh.control_bytes);
   g_assert_cmpuint (stats.held_bytes, ==, fresh.held_bytes);
 
-  SliceMark mark = slice_linear_mark (linear);
+  mark = slice_linear_mark (linear);
   for (int i = 0; i < 5000; i++)
     slice_linear_alloc (linear, 200);
   slice_linear_rollback (linear, mark);
   slice_linear_get_stats (linear, &stats);
-  size_t held = stats.held_bytes;
-  size_t n = slice_linear_trim (linear);
+  held = stats.held_bytes;
+  n = slice_linear_trim (linear);
   slice_linear_get_stats (linear, &stats);
   g_assert_cmpuint (stats.held_bytes, ==, held - n);
   g_assert_cmpuint (stats.control_bytes, <, fresh.control_bytes + 200);
@@ -1592,6 +1740,7 @@ test_tables_stack (void)
   SliceStack *stack = slice_stack_new (&many_blocks);
   SliceArenaStats fresh;
   SliceArenaStats stats;
+
   slice_stack_get_stats (stack, &fresh);
   for (int i = 0; i < 5000; i++)
     slice_stack_alloc (stack, 200);
@@ -1606,16 +1755,20 @@ static void
 check_tables_pool (unsigned flags)
 {
   SlicePoolOptions options = { .object_bytes = 200, .arena = many_blocks };
-  options.arena.flags = flags;
-  SlicePool *pool = slice_pool_new (&options);
+  SlicePool *pool;
   static void *objects[5000];
   SliceArenaStats stats;
+
+  options.arena.flags = flags;
+  pool = slice_pool_new (&options);
   for (int trims = 0; trims < 2; trims++)
     {
+      size_t held;
+
       for (int i = 0; i < 5000; i++)
         objects[i] = slice_pool_alloc (pool);
       slice_pool_get_stats (pool, &stats);
-      size_t held = stats.held_bytes;
+      held = stats.held_bytes;
       g_assert_cmpuint (stats.control_bytes, >, 20000);
       if (trims)
         {
@@ -1646,18 +1799,22 @@ test_tables_tlsf (void)
   SliceTlsf *tlsf = slice_tlsf_new (&options);
   static void *objects[1000];
   SliceTlsfStats stats;
+  size_t control;
+
   slice_tlsf_get_stats (tlsf, &stats);
-  size_t control = stats.arena.control_bytes;
+  control = stats.arena.control_bytes;
   for (int trims = 0; trims < 2; trims++)
     {
       for (int i = 0; i < 1000; i++)
         objects[i] = slice_tlsf_alloc (tlsf, 3000);
       if (trims)
         {
+          size_t held;
+
           for (int i = 0; i < 1000; i++)
             slice_tlsf_free (tlsf, objects[i]);
           slice_tlsf_get_stats (tlsf, &stats);
-          size_t held = stats.arena.held_bytes - slice_tlsf_trim (tlsf);
+          held = stats.arena.held_bytes - slice_tlsf_trim (tlsf);
           slice_tlsf_get_stats (tlsf, &stats);
           g_assert_cmpuint (stats.arena.held_bytes, ==, held);
         }
@@ -1679,11 +1836,12 @@ test_grows_after_mark (void)
   char *name = slice_linear_strdup (linear, "abc");
   SliceMark mark = slice_linear_mark (linear);
   char *longer = name;
+  char *larger;
 
   g_assert_true (slice_linear_strcat (linear, &longer, "def"));
   g_assert_true (longer != name);
   g_assert_cmpstr (longer, ==, "abcdef");
-  char *larger = slice_linear_resize (linear, object, 10, 16);
+  larger = slice_linear_resize (linear, object, 10, 16);
   g_assert_true (larger != object);
   memset (larger, 'b', 16);
   slice_linear_rollback (linear, mark);
@@ -1750,6 +1908,7 @@ main (int argc, char **argv)
     {
       char *path = g_strconcat ("/slice/linear/misuse/growing/",
                                 growing_calls[i], NULL);
+
       g_test_add_data_func (path, growing_calls[i], test_misuse_growing);
       g_free (path);
     }

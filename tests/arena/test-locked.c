@@ -54,6 +54,7 @@ static char *
 worker_alloc (Worker *worker)
 {
   size_t bytes = OBJECT_BYTES + worker_random (worker) % 2000;
+
   if (worker->pool != NULL)
     return slice_pool_alloc (worker->pool);
   switch (worker_random (worker) % 8)
@@ -84,12 +85,15 @@ static void *
 worker_run (void *data)
 {
   Worker *worker = data;
+
   for (unsigned i = 0; i < worker->n_steps; i++)
     {
       char *object = worker_alloc (worker);
+      unsigned slot;
+
       g_assert_nonnull (object);
       object_fill (object, (char) i);
-      unsigned slot = worker_random (worker) % N_SLOTS;
+      slot = worker_random (worker) % N_SLOTS;
       worker_free (worker, atomic_exchange (&slots[slot], object));
     }
   return NULL;
@@ -99,6 +103,7 @@ static bool
 count_live (const void *object, size_t bytes, bool is_live, void *data)
 {
   size_t *n_live = data;
+
   g_assert_nonnull (object);
   g_assert_cmpuint (bytes, >=, is_live ? OBJECT_BYTES : 0);
   *n_live += is_live;
@@ -111,6 +116,8 @@ look (const Worker *worker)
 {
   SliceArenaStats stats;
   size_t most = N_SLOTS + 3 * N_THREADS;
+  size_t n_live = 0;
+
   if (worker->pool != NULL)
     {
       slice_pool_get_stats (worker->pool, &stats);
@@ -118,7 +125,6 @@ look (const Worker *worker)
       g_assert_cmpuint (slice_pool_n_live (worker->pool), <=, most);
       return;
     }
-  size_t n_live = 0;
   g_assert_true (slice_tlsf_walk (worker->tlsf, count_live, &n_live));
   g_assert_cmpuint (n_live, <=, most);
   g_assert_true (slice_tlsf_is_valid (worker->tlsf, NULL));
@@ -130,6 +136,7 @@ run_threads (SlicePool *pool, SliceTlsf *tlsf)
 {
   pthread_t threads[N_THREADS];
   Worker workers[N_THREADS];
+
   for (unsigned i = 0; i < N_THREADS; i++)
     {
       workers[i] = (Worker){ pool, tlsf, i, g_test_slow () ? 200000 : 10000 };
@@ -159,6 +166,7 @@ test_pool (void)
                 .construct = is_constructed ? construct_nothing : NULL,
                 .arena = { .flags = all_flags[i] } };
         SlicePool *pool = slice_pool_new (&options);
+
         g_assert_true (slice_pool_reserve (pool, 1000));
         run_threads (pool, NULL);
         g_assert_cmpuint (slice_pool_n_live (pool), ==, 0);
@@ -174,6 +182,7 @@ test_tlsf (void)
     {
       SliceArenaOptions options = { .flags = all_flags[i] };
       SliceTlsf *tlsf = slice_tlsf_new (&options);
+
       run_threads (NULL, tlsf);
       slice_tlsf_reset (tlsf, SLICE_KEEP_NONE);
       slice_tlsf_destroy (tlsf);
@@ -185,6 +194,7 @@ test_tlsf_fixed (void)
 {
   static char buffer[1 << 20];
   static char other[1 << 20];
+
   for (size_t i = 0; i < G_N_ELEMENTS (all_flags); i++)
     for (size_t skew = 0; skew < 32; skew += 5)
       {
@@ -192,10 +202,12 @@ test_tlsf_fixed (void)
             = { .region_bytes_max = sizeof other, .flags = all_flags[i] };
         SliceTlsf *tlsf = slice_tlsf_new_fixed_with (
             buffer + skew, sizeof buffer - skew, &options);
+        void *object;
+
         g_assert_true (slice_tlsf_add_region (tlsf, other, sizeof other));
         if (skew == 0)
           run_threads (NULL, tlsf);
-        void *object = slice_tlsf_alloc (tlsf, 10);
+        object = slice_tlsf_alloc (tlsf, 10);
         g_assert_cmpuint ((uintptr_t) object % 16, ==, 0);
         g_assert_cmpuint (slice_tlsf_object_bytes (tlsf, object), >=, 10);
         slice_tlsf_free (tlsf, object);
@@ -213,6 +225,7 @@ test_in_context (void)
       = { .object_bytes = OBJECT_BYTES, .arena = options };
   SlicePool *pool = slice_pool_new_in (context, &pool_options);
   SliceTlsf *tlsf = slice_tlsf_new_in (context, &options);
+
   run_threads (pool, NULL);
   run_threads (NULL, tlsf);
   g_assert_nonnull (slice_pool_alloc (pool));
@@ -226,6 +239,7 @@ static void
 test_refused (void)
 {
   SliceArenaOptions options = { .flags = SLICE_ARENA_LOCKED };
+
   errno = 0;
   g_assert_null (slice_linear_new (&options));
   g_assert_cmpint (errno, ==, EINVAL);
@@ -252,6 +266,7 @@ pool_within_pool (void)
   SlicePoolOptions options = { .object_bytes = 24,
                                .construct = construct_another,
                                .arena = { .flags = SLICE_ARENA_LOCKED } };
+
   the_pool = slice_pool_new (&options);
   slice_pool_alloc (the_pool);
 }
@@ -270,6 +285,7 @@ free_within_walk (void)
 {
   SliceArenaOptions options = { .flags = SLICE_ARENA_LOCKED };
   SliceTlsf *tlsf = slice_tlsf_new (&options);
+
   slice_tlsf_alloc (tlsf, 100);
   slice_tlsf_walk (tlsf, free_visited, tlsf);
 }
@@ -280,8 +296,10 @@ free_twice (void)
   SlicePoolOptions options
       = { .object_bytes = 24, .arena = { .flags = SLICE_ARENA_LOCKED } };
   SlicePool *pool = slice_pool_new (&options);
+  void *object;
+
   slice_pool_alloc (pool);
-  void *object = slice_pool_alloc (pool);
+  object = slice_pool_alloc (pool);
   slice_pool_free (pool, object);
   slice_pool_free (pool, object);
 }
@@ -292,6 +310,7 @@ free_twice_tlsf (void)
   SliceArenaOptions options = { .flags = SLICE_ARENA_LOCKED };
   SliceTlsf *tlsf = slice_tlsf_new (&options);
   void *object = slice_tlsf_alloc (tlsf, 100);
+
   slice_tlsf_free (tlsf, object);
   slice_tlsf_free (tlsf, object);
 }
@@ -301,6 +320,7 @@ use_of_wrong_kind (void)
 {
   SliceArenaOptions options = { .flags = SLICE_ARENA_LOCKED };
   SliceTlsf *tlsf = slice_tlsf_new (&options);
+
   slice_pool_n_live ((SlicePool *) tlsf);
 }
 

@@ -39,6 +39,7 @@ static void
 model_alloc (Model *model)
 {
   guint i = model->n_live;
+
   if (i == model->n_most)
     return;
   model->objects[i] = slice_pool_alloc (model->pool);
@@ -68,6 +69,7 @@ static void
 free_random (Model *model)
 {
   guint i, last;
+
   if (model->n_live == 0)
     return;
   i = random_below (model->n_live);
@@ -113,6 +115,7 @@ model_reset (Model *model)
 {
   static const SliceKeep keeps[]
       = { SLICE_KEEP_ALL, SLICE_KEEP_LARGEST, SLICE_KEEP_NONE };
+
   slice_pool_reset (model->pool, keeps[random_below (G_N_ELEMENTS (keeps))]);
   model->n_live = 0;
 }
@@ -146,6 +149,7 @@ compare_addresses (const void *a, const void *b)
 {
   const char *const *x = a;
   const char *const *y = b;
+
   return (*x > *y) - (*x < *y);
 }
 
@@ -154,6 +158,7 @@ model_look (const Model *model)
 {
   SliceArenaStats stats;
   char **sorted = g_new (char *, model->n_live + 1);
+
   memcpy (sorted, model->objects, model->n_live * sizeof *sorted);
   qsort (sorted, model->n_live, sizeof *sorted, compare_addresses);
   for (guint i = 1; i < model->n_live; i++)
@@ -169,6 +174,7 @@ model_phase (Model *model)
 {
   guint n = random_below (1u << random_below (16)) + 1;
   unsigned kind = random_below (12);
+
   if (kind < 4)
     for (guint i = 0; i < n; i++)
       model_alloc (model);
@@ -198,6 +204,7 @@ run_phases (const SlicePoolOptions *options, unsigned n_operations)
 {
   Model model = { .pool = slice_pool_new (options),
                   .size = options->object_bytes };
+
   model.n_most = LIVE_MOST / (model.size > LARGE_BYTES ? 40 : 1);
   model.objects = g_new (void *, model.n_most);
   model.numbers = g_new (unsigned, model.n_most);
@@ -221,12 +228,14 @@ test_phases (void)
 {
   static const size_t sizes[] = { 1, 8, 24, 64, 200, 3000 };
   unsigned n = g_test_slow () ? 1000000 : 50000;
+
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (unsigned flags = 0;
          flags <= (SLICE_ARENA_CHECKED | SLICE_ARENA_LOCKED); flags++)
       {
         SlicePoolOptions options
             = { .object_bytes = sizes[s], .arena = { .flags = flags } };
+
         run_phases (&options, sizes[s] > LARGE_BYTES ? n / 10 : n);
         options.construct = construct_nothing;
         run_phases (&options, n / 10);

@@ -15,6 +15,7 @@ pool_new (size_t object_bytes, unsigned flags)
 {
   SlicePoolOptions options
       = { .object_bytes = object_bytes, .arena = { .flags = flags } };
+
   return slice_pool_new (&options);
 }
 
@@ -29,6 +30,7 @@ test_all_alike (void)
     {
       SlicePool *asked = pool_new (size, 0);
       SlicePool *copy = slice_pool_new_plain (size);
+
       g_assert_cmpuint (slice_pool_chunk_bytes (copy), ==,
                         slice_pool_chunk_bytes (asked));
       for (int i = 0; i < 100; i++)
@@ -36,6 +38,7 @@ test_all_alike (void)
           SliceArenaStats stats[2];
           char *object = slice_pool_alloc (copy);
           char *expected = slice_pool_alloc (asked);
+
           memset (object, 1, size);
           slice_pool_get_stats (copy, &stats[0]);
           slice_pool_get_stats (asked, &stats[1]);
@@ -69,6 +72,7 @@ model_free_random (SlicePool *pool, GArray *known, size_t size)
 {
   guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
   Known one = g_array_index (known, Known, i);
+
   g_assert_true (pattern_holds (one.object, size, one.number));
   slice_pool_free (pool, one.object);
   g_array_remove_index_fast (known, i);
@@ -83,13 +87,17 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
   GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
   GHashTable *out = g_hash_table_new (NULL, NULL);
   int rise = 70;
+
   for (unsigned i = 0; i < n_operations; i++)
     {
+      SliceArenaStats stats;
+
       if (i % 3000 == 0)
         rise = rise == 70 ? 30 : 70;
       if (known->len == 0 || g_test_rand_int_range (0, 100) < rise)
         {
           Known one = { slice_pool_alloc (pool), i };
+
           g_assert_nonnull (one.object);
           g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
           pattern_fill (one.object, size, i);
@@ -100,7 +108,6 @@ run_model (const SlicePoolOptions *options, unsigned n_operations)
       g_assert_cmpuint (slice_pool_n_live (pool), ==, known->len);
       if (i % 1000 != 0)
         continue;
-      SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       assert_stats_add_up (&stats);
       g_assert_cmpuint (stats.used_bytes, ==,
@@ -122,12 +129,14 @@ test_model (void)
 {
   static const size_t sizes[] = { 1, 8, 12, 16, 24, 40, 64, 200, 3000, 70000 };
   unsigned n = g_test_slow () ? 200000 : 15000;
+
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (unsigned flags = 0;
          flags <= (SLICE_ARENA_CHECKED | SLICE_ARENA_LOCKED); flags++)
       {
         SlicePoolOptions options
             = { .object_bytes = sizes[s], .arena = { .flags = flags } };
+
         run_model (&options, sizes[s] > 1000 ? n / 40 : n);
         options.alignment = 64;
         run_model (&options, n / 40);
@@ -141,21 +150,24 @@ test_model (void)
 static void
 test_bytes_held (void)
 {
+  static const size_t sizes[] = { 8, 24, 64 };
+
   if (skip_watched ("objects have gaps under a tool")
       || skip_checked ("free objects have links behind them"))
     return;
-  static const size_t sizes[] = { 8, 24, 64 };
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     {
       SlicePool *pool = slice_pool_new_plain (sizes[s]);
       size_t n = 100000;
+      SliceArenaStats stats;
+      size_t payload;
+
       for (size_t i = 0; i < n; i++)
         slice_pool_alloc (pool);
-      SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       g_test_message ("%zu bytes: %.3f held an object", sizes[s],
                       (double) stats.held_bytes / (double) n);
-      size_t payload = n * sizes[s];
+      payload = n * sizes[s];
       g_assert_cmpuint (stats.held_bytes, <=,
                         payload + payload / 50);
       slice_pool_destroy (pool);
@@ -169,6 +181,7 @@ test_last_in_first_out (void)
   void *a = slice_pool_alloc (pool);
   void *b = slice_pool_alloc (pool);
   void *c = slice_pool_alloc (pool);
+
   slice_pool_free (pool, a);
   slice_pool_free (pool, c);
   g_assert_true (slice_pool_alloc (pool) == c);
@@ -187,19 +200,22 @@ test_starts_afresh (void)
   };
   static char *objects[N];
   SlicePool *pool = slice_pool_new_plain (32);
+  SliceArenaStats stats;
+  size_t n_requests;
+  size_t n_up = 0;
+  char *last = NULL;
+
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
-  SliceArenaStats stats;
   slice_pool_get_stats (pool, &stats);
-  size_t n_requests = stats.n_requests;
+  n_requests = stats.n_requests;
   for (int step = 0; step < 7919; step++)
     for (int i = step; i < N; i += 7919)
       slice_pool_free (pool, objects[i]);
-  size_t n_up = 0;
-  char *last = NULL;
   for (int i = 0; i < N; i++)
     {
       char *object = slice_pool_alloc (pool);
+
       n_up += object > last;
       last = object;
     }
@@ -216,6 +232,7 @@ shuffle (void **objects, guint n)
     {
       guint j = (guint) g_test_rand_int_range (0, (gint32) i + 1);
       void *object = objects[i];
+
       objects[i] = objects[j];
       objects[j] = object;
     }
@@ -229,9 +246,12 @@ run_waves (const SlicePoolOptions *options, guint n)
   size_t size = options->object_bytes;
   void **objects = g_new (void *, n);
   guint n_live = 0;
+
   for (unsigned wave = 0; wave < 5; wave++)
     {
       GHashTable *known = g_hash_table_new (NULL, NULL);
+      SliceArenaStats stats;
+
       for (; n_live < n; n_live++)
         {
           objects[n_live] = slice_pool_alloc (pool);
@@ -248,7 +268,6 @@ run_waves (const SlicePoolOptions *options, guint n)
                                         GPOINTER_TO_UINT (objects)));
           slice_pool_free (pool, objects[n_live - 1]);
         }
-      SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       assert_stats_add_up (&stats);
       g_assert_cmpuint (slice_pool_n_live (pool), ==, n_live);
@@ -263,21 +282,24 @@ static void
 test_waves (void)
 {
   static const size_t sizes[] = { 8, 24, 56, 200, 3000 };
+
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (unsigned alignment = 0; alignment <= 64; alignment += 64)
       {
         SlicePoolOptions options
             = { .object_bytes = sizes[s], .alignment = alignment };
         guint n = sizes[s] > 1000 ? 2000 : 20000;
+        CountingSource counting;
+        size_t chunk;
+
         run_waves (&options, n);
         /* Blocks that lie anywhere. */
-        CountingSource counting;
         counting_source_init (&counting);
         options.arena.source = &counting.source;
         run_waves (&options, n);
         options.arena.source = NULL;
         /* So that there is little memory for the pool's own lists. */
-        size_t chunk = sizes[s] + alignment + (is_annotated () ? 24 : 0);
+        chunk = sizes[s] + alignment + (is_annotated () ? 24 : 0);
         options.arena.limit_bytes = n * chunk + n * chunk / 8 + 200000;
         run_waves (&options, n);
       }
@@ -287,6 +309,7 @@ static size_t
 held_bytes (const SlicePool *pool)
 {
   SliceArenaStats stats;
+
   slice_pool_get_stats (pool, &stats);
   return stats.held_bytes;
 }
@@ -301,16 +324,21 @@ test_gives_blocks_back (void)
     N = 400000,
     N_KEPT = 5
   };
+  void **objects;
+  SlicePool *pool;
+
   if (skip_watched ("tracked pools keep their blocks")
       || skip_checked ("tracked pools keep their blocks"))
     return;
-  void **objects = g_new (void *, N);
-  SlicePool *pool = slice_pool_new_plain (24);
+  objects = g_new (void *, N);
+  pool = slice_pool_new_plain (24);
   for (int reserves = 0; reserves <= 1; reserves++)
     {
+      size_t full;
+
       for (int i = 0; i < N; i++)
         objects[i] = slice_pool_alloc (pool);
-      size_t full = held_bytes (pool);
+      full = held_bytes (pool);
       g_assert_true (!reserves || slice_pool_reserve (pool, 1));
       full = reserves ? held_bytes (pool) : full;
       shuffle (objects, N);
@@ -334,8 +362,10 @@ check_trim (SlicePool *pool)
 {
   SliceArenaStats before, after;
   size_t n_live = slice_pool_n_live (pool);
+  size_t n;
+
   slice_pool_get_stats (pool, &before);
-  size_t n = slice_pool_trim (pool);
+  n = slice_pool_trim (pool);
   slice_pool_get_stats (pool, &after);
   g_assert_cmpuint (after.held_bytes, <=, before.held_bytes);
   g_assert_cmpuint (before.held_bytes - after.held_bytes, ==, n);
@@ -355,11 +385,13 @@ test_trim_holds_no_more (void)
   static const size_t sizes[] = { 8, 24, 40, 500, 3000 };
   static const int kept[] = { 2, 10, 1000, N };
   void **objects = g_new (void *, N);
+
   for (size_t i = 0; i < G_N_ELEMENTS (sizes) * G_N_ELEMENTS (kept); i++)
     {
       int one_of = kept[i % G_N_ELEMENTS (kept)];
       SlicePool *pool
           = slice_pool_new_plain (sizes[i / G_N_ELEMENTS (kept)]);
+
       for (int round = 0; round < 4; round++)
         for (int n = 5; n <= N; n *= 8)
           {
@@ -394,6 +426,8 @@ check_trim_returns_empty (const SlicePoolOptions *options, size_t n,
 {
   void *objects[2000];
   SlicePool *pool = slice_pool_new (options);
+  SliceArenaStats stats;
+
   for (size_t i = 0; i < n; i++)
     {
       objects[i] = slice_pool_alloc (pool);
@@ -403,7 +437,6 @@ check_trim_returns_empty (const SlicePoolOptions *options, size_t n,
     if (i != kept)
       slice_pool_free (pool, objects[i]);
   check_trim (pool);
-  SliceArenaStats stats;
   slice_pool_get_stats (pool, &stats);
   assert_stats_add_up (&stats);
   g_assert_cmpuint (stats.n_blocks, <=, kept == 0 ? 1 : 2);
@@ -429,6 +462,7 @@ test_trim_returns_empty (void)
     for (size_t n = 2; n <= 2000; n += 61)
       {
         SlicePoolOptions options = { .object_bytes = 24 };
+
         if (kind == 1)
           options.arena.flags = SLICE_ARENA_CHECKED;
         if (kind == 2)
@@ -444,6 +478,7 @@ test_bulk (void)
 {
   void *objects[100];
   SlicePool *pool = slice_pool_new_plain (24);
+
   for (int i = 0; i < 100; i++)
     objects[i] = slice_pool_alloc (pool);
   objects[50] = NULL;
@@ -458,19 +493,24 @@ static void
 test_reset_and_trim (void)
 {
   CountingSource counting;
+  SlicePoolOptions options;
+  SlicePool *pool;
+
   counting_source_init (&counting);
-  SlicePoolOptions options
-      = { .object_bytes = 40, .arena = { .source = &counting.source } };
-  SlicePool *pool = slice_pool_new (&options);
+  options = (SlicePoolOptions){ .object_bytes = 40,
+                                .arena = { .source = &counting.source } };
+  pool = slice_pool_new (&options);
   for (int round = 0; round < 4; round++)
     {
+      SliceArenaStats stats;
+      size_t n_expected;
+
       for (int i = 0; i < 30000; i++)
         g_assert_nonnull (slice_pool_alloc (pool));
       slice_pool_reset (pool, (SliceKeep) round);
-      SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       assert_stats_add_up (&stats);
-      size_t n_expected = round == SLICE_KEEP_NONE ? 0 : 1;
+      n_expected = round == SLICE_KEEP_NONE ? 0 : 1;
       if (round < SLICE_KEEP_ALL)
         g_assert_cmpuint (stats.n_blocks, ==, n_expected);
     }
@@ -504,16 +544,20 @@ destruct (void *object, void *data)
 static void
 test_constructed (void)
 {
-  n_constructed = 0;
-  n_destructed = 0;
-  SlicePoolOptions options
-      = { .object_bytes = 40, .construct = construct, .destruct = destruct };
-  SlicePool *pool = slice_pool_new (&options);
   enum
   {
     N = 5000
   };
+  SlicePoolOptions options;
+  SlicePool *pool;
   static char *objects[N];
+
+  n_constructed = 0;
+  n_destructed = 0;
+  options = (SlicePoolOptions){ .object_bytes = 40,
+                                .construct = construct,
+                                .destruct = destruct };
+  pool = slice_pool_new (&options);
   for (int round = 0; round < 3; round++)
     {
       for (int i = 0; i < N; i++)
@@ -538,18 +582,22 @@ test_constructed (void)
 static void
 test_constructed_trim (void)
 {
+  SlicePoolOptions options;
+  SlicePool *pool;
+  void *objects[1000];
+  SliceArenaStats stats;
+
   n_constructed = 0;
   n_destructed = 0;
-  SlicePoolOptions options
-      = { .object_bytes = 40, .construct = construct, .destruct = destruct };
-  SlicePool *pool = slice_pool_new (&options);
-  void *objects[1000];
+  options = (SlicePoolOptions){ .object_bytes = 40,
+                                .construct = construct,
+                                .destruct = destruct };
+  pool = slice_pool_new (&options);
   for (int i = 0; i < 1000; i++)
     objects[i] = slice_pool_alloc (pool);
   slice_pool_free_bulk (pool, 999, objects + 1);
   g_assert_cmpuint (n_destructed, ==, 0);
   g_assert_cmpuint (slice_pool_trim (pool), >, 0);
-  SliceArenaStats stats;
   slice_pool_get_stats (pool, &stats);
   g_assert_cmpuint (stats.n_blocks, ==, 1);
   g_assert_cmpuint (n_destructed, >, 900);
@@ -573,6 +621,7 @@ test_construct_fails (void)
       = { .object_bytes = 40, .construct = construct_sometimes, .data = &n };
   SlicePool *pool = slice_pool_new (&options);
   int n_got = 0;
+
   for (int i = 0; i < 300; i++)
     n_got += slice_pool_alloc (pool) != NULL;
   g_assert_cmpint (n_got, ==, 200);
@@ -591,6 +640,7 @@ test_bad_options (void)
     { .object_bytes = 8, .arena = { .flags = 4 } },
     { .object_bytes = 8, .arena = { .struct_bytes = 1 } },
   };
+
   for (size_t i = 0; i < G_N_ELEMENTS (bad); i++)
     {
       errno = 0;
@@ -603,6 +653,7 @@ static void
 test_failing_source (void)
 {
   CountingSource counting;
+
   counting_source_init (&counting);
   for (size_t k = 0; k < 10; k++)
     for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
@@ -611,8 +662,9 @@ test_failing_source (void)
             = { .object_bytes = 100,
                 .arena = { .source = &counting.source, .flags = flags } };
         SlicePool *pool = slice_pool_new (&options);
-        counting.n_until_failure = k;
         size_t n = 0;
+
+        counting.n_until_failure = k;
         while (n < 5000 && slice_pool_alloc (pool) != NULL)
           n++;
         g_assert_cmpuint (slice_pool_n_live (pool), ==, n);
@@ -633,6 +685,7 @@ test_limit (void)
   };
   static void *objects[LIMIT];
   static const size_t sizes[] = { 8, 16, 100 };
+
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
       {
@@ -641,9 +694,11 @@ test_limit (void)
                 .arena = { .limit_bytes = LIMIT, .flags = flags } };
         SlicePool *pool = slice_pool_new (&options);
         SliceArenaStats stats;
+
         for (int round = 0; round < 3; round++)
           {
             size_t n = 0;
+
             while ((objects[n] = slice_pool_alloc (pool)) != NULL)
               {
                 n++;
@@ -675,12 +730,16 @@ reserve_with (CountingSource *counting, size_t size, size_t alignment,
           .arena = { .source = &counting->source, .flags = flags } };
   SlicePool *pool = slice_pool_new (&options);
   static const size_t ns[] = { 1, 10, 1000, 777, 5000 };
+
   for (size_t i = 0; i < G_N_ELEMENTS (ns); i++)
     {
-      g_assert_true (slice_pool_reserve (pool, ns[i]));
-      size_t n_maps = counting->n_maps;
-      counting->n_until_failure = 0;
+      size_t n_maps;
       void *last = NULL;
+      SliceArenaStats stats;
+
+      g_assert_true (slice_pool_reserve (pool, ns[i]));
+      n_maps = counting->n_maps;
+      counting->n_until_failure = 0;
       for (size_t n = 0; n < ns[i]; n++)
         g_assert_nonnull (last = slice_pool_alloc (pool));
       g_assert_cmpuint (counting->n_maps, ==, n_maps);
@@ -688,7 +747,6 @@ reserve_with (CountingSource *counting, size_t size, size_t alignment,
       g_assert_true (slice_pool_reserve (pool, 1));
       g_assert_nonnull (slice_pool_alloc (pool));
       counting->n_until_failure = SIZE_MAX;
-      SliceArenaStats stats;
       slice_pool_get_stats (pool, &stats);
       assert_stats_add_up (&stats);
       if (i == 2) /* what a reset keeps counts */
@@ -707,6 +765,7 @@ static void
 test_reserve (void)
 {
   CountingSource counting;
+
   counting_source_init (&counting);
   for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
     {
@@ -723,6 +782,7 @@ static void
 test_reserve_fails (void)
 {
   CountingSource counting;
+
   counting_source_init (&counting);
   for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
     {
@@ -731,9 +791,11 @@ test_reserve_fails (void)
                                               .limit_bytes = 1 << 20,
                                               .flags = flags } };
       SlicePool *pool = slice_pool_new (&options);
-      g_assert_nonnull (slice_pool_alloc (pool));
-      size_t out_bytes = counting.out_bytes;
       volatile size_t many[] = { SIZE_MAX, SIZE_MAX / 24 + 2, 1 << 20 };
+      size_t out_bytes;
+
+      g_assert_nonnull (slice_pool_alloc (pool));
+      out_bytes = counting.out_bytes;
       for (size_t i = 0; i < G_N_ELEMENTS (many); i++)
         {
           errno = 0;
@@ -759,9 +821,10 @@ reserve_below (size_t limit_bytes, SlicePoolOptions options, size_t n_before,
   enum { N_MOST = 400 };
   void *objects[N_MOST];
   size_t n = 0, n_reserved = limit_bytes / options.object_bytes;
+  SlicePool *pool;
 
   options.arena.limit_bytes = limit_bytes;
-  SlicePool *pool = slice_pool_new (&options);
+  pool = slice_pool_new (&options);
   if (pool == NULL)
     return;
   while (n < n_before && (objects[n] = slice_pool_alloc (pool)) != NULL)
@@ -786,6 +849,7 @@ test_reserve_near_limit (void)
                            checked
                            = { .object_bytes = 104,
                                .arena = { .flags = SLICE_ARENA_CHECKED } };
+
           reserve_below (limit, plain, n_before, frees);
           reserve_below (limit, checked, n_before, frees);
         }
@@ -846,6 +910,7 @@ test_reserve_holds (void)
         {
           SlicePool *pool = slice_pool_new_plain (bytes);
           SliceArenaStats before, after;
+
           for (size_t i = 0; i < n_before; i++)
             g_assert_nonnull (slice_pool_alloc (pool));
           g_assert_true (slice_pool_reserve (pool, n));
@@ -880,6 +945,7 @@ apart_map (const SliceSource *source, size_t bytes, size_t alignment)
   Apart *apart = source->data;
   char *at = apart->start + apart->used;
   size_t page_bytes = (size_t) sysconf (_SC_PAGESIZE); /* mprotect()'s */
+
   alignment = MAX (alignment, page_bytes);
   at += (0 - (uintptr_t) at) & (alignment - 1);
   apart->used = (size_t) (at - apart->start) + bytes + apart->gap;
@@ -910,11 +976,13 @@ control_bytes_apart (size_t gap)
   };
   SlicePoolOptions options
       = { .object_bytes = 64, .arena = { .source = &source } };
+  SlicePool *pool;
+  SliceArenaStats stats;
+
   apart.start = mmap (NULL, APART_BYTES, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   g_assert_true (apart.start != MAP_FAILED);
-  SlicePool *pool = slice_pool_new (&options);
-  SliceArenaStats stats;
+  pool = slice_pool_new (&options);
   for (unsigned i = 0; i < N; i++)
     {
       objects[i] = slice_pool_alloc (pool);
@@ -969,12 +1037,14 @@ check_rows (size_t size, bool is_upward)
   static void *objects[N], *left[N], *again[N];
   SlicePool *pool = slice_pool_new_plain (size);
   size_t n_left = 0, n_freed = 0;
+
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   qsort (objects, N, sizeof *objects, by_address);
   for (int i = 0, next_gap = 0, row = 0; i < N; i++)
     {
       void *object = objects[is_upward ? i : N - 1 - i];
+
       if (i == next_gap)
         {
           left[n_left++] = object;
@@ -1013,9 +1083,11 @@ static void
 free_twice (size_t size, unsigned flags, int n_between)
 {
   SlicePool *pool = pool_new (size, flags);
-  slice_pool_alloc (pool);
-  void *object = slice_pool_alloc (pool);
+  void *object;
   void *others[64];
+
+  slice_pool_alloc (pool);
+  object = slice_pool_alloc (pool);
   for (int i = 0; i < n_between; i++)
     others[i] = slice_pool_alloc (pool);
   slice_pool_free (pool, object);
@@ -1034,6 +1106,7 @@ free_all_twice (bool is_downwards)
   };
   static void *objects[N];
   SlicePool *pool = slice_pool_new_plain (24);
+
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   slice_pool_alloc (pool);
@@ -1060,6 +1133,7 @@ static void
 require_address (int number, const char *message, void *data)
 {
   char *expected = g_strdup_printf (": %p ", data);
+
   (void) number;
   if (strstr (message, expected) == NULL)
     _exit (0);
@@ -1080,6 +1154,7 @@ free_row_twice (size_t first_bytes)
   SlicePoolOptions options
       = { .object_bytes = 24, .arena = { .first_bytes = first_bytes } };
   SlicePool *pool = slice_pool_new (&options);
+
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   qsort (objects, N, sizeof *objects, by_address);
@@ -1104,6 +1179,7 @@ free_in_turn (void)
   };
   static void *objects[N];
   SlicePool *pool = slice_pool_new_plain (24);
+
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   for (int i = 0; i < N; i++)
@@ -1137,6 +1213,7 @@ free_behind_block (void)
   SlicePool *pool = slice_pool_new_plain (24);
   size_t chunk = slice_pool_chunk_bytes (pool);
   int last = 0;
+
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   slice_pool_alloc (pool);
@@ -1161,10 +1238,12 @@ free_many_and (size_t size, bool is_foreign, size_t offset)
   static void *objects[N];
   SlicePool *pool = slice_pool_new_plain (size);
   SlicePool *other = slice_pool_new_plain (size);
+  char *bad;
+
   for (int i = 0; i < N; i++)
     objects[i] = slice_pool_alloc (pool);
   shuffle (objects, N);
-  char *bad = objects[N - 1];
+  bad = objects[N - 1];
   if (is_foreign)
     for (int i = 0; i < N; i++)
       bad = slice_pool_alloc (other);
@@ -1203,6 +1282,7 @@ free_after_empty (void)
 {
   SlicePool *pool = slice_pool_new_plain (24);
   void *object = slice_pool_alloc (pool);
+
   slice_pool_free (pool, object);
   memset (object, 0, 24);
   slice_pool_free (pool, object);
@@ -1227,6 +1307,7 @@ free_foreign (void)
 {
   SlicePool *pool = pool_new (24, SLICE_ARENA_CHECKED);
   SlicePool *other = pool_new (24, SLICE_ARENA_CHECKED);
+
   slice_pool_alloc (pool);
   slice_pool_free (pool, slice_pool_alloc (other));
 }
@@ -1237,6 +1318,7 @@ free_interior (void)
 {
   SlicePool *pool = pool_new (24, SLICE_ARENA_CHECKED);
   char *object = slice_pool_alloc (pool);
+
   slice_pool_free (pool, object + 8);
 }
 MISUSE_CALL (interior, 322, "8 bytes inside an object of 24", free_interior ())
@@ -1245,8 +1327,10 @@ static void
 write_after_free (void)
 {
   SlicePool *pool = pool_new (24, SLICE_ARENA_CHECKED);
+  char *object;
+
   slice_pool_alloc (pool);
-  char *object = slice_pool_alloc (pool);
+  object = slice_pool_alloc (pool);
   slice_pool_free (pool, object);
   object[5] = 1;
   slice_pool_alloc (pool);

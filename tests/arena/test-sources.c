@@ -31,6 +31,7 @@ static void
 run_free (const SliceSource *source, GArray *runs, guint i)
 {
   Run run = g_array_index (runs, Run, i);
+
   g_assert_true (pattern_holds (run.pages, run.bytes, run.number));
   source->unmap (source, run.pages, run.bytes);
   g_array_remove_index_fast (runs, i);
@@ -41,18 +42,24 @@ static void
 run_model (const SliceSource *source, unsigned n_operations, size_t n_pages)
 {
   GArray *runs = g_array_new (FALSE, FALSE, sizeof (Run));
+
   for (unsigned i = 0; i < n_operations; i++)
     {
       bool frees = runs->len > 40 || g_test_rand_int_range (0, 5) < 2;
+      size_t n;
+      size_t alignment;
+      Run run;
+
       if (runs->len > 0 && frees)
         {
           guint at = (guint) g_test_rand_int_range (0, (gint32) runs->len);
+
           run_free (source, runs, at);
           continue;
         }
-      size_t n = (size_t) g_test_rand_int_range (1, (gint32) n_pages + 1);
-      size_t alignment = (size_t) PAGE << g_test_rand_int_range (0, 3);
-      Run run = { NULL, n * PAGE, i };
+      n = (size_t) g_test_rand_int_range (1, (gint32) n_pages + 1);
+      alignment = (size_t) PAGE << g_test_rand_int_range (0, 3);
+      run = (Run){ NULL, n * PAGE, i };
       run.pages = source->map (source, run.bytes, alignment);
       if (run.pages == NULL)
         continue;
@@ -74,16 +81,20 @@ test_fixed (void)
   };
   char *buffer = g_malloc (BYTES);
   const SliceSource *source = slice_source_fixed_new (buffer + 7, BYTES - 7);
+  char *whole;
+  SliceArenaOptions options;
+  SliceLinear *linear;
+  size_t n = 0;
+
   g_assert_nonnull (source);
   run_model (source, 3000, 20);
-  char *whole = source->map (source, 98 * PAGE, PAGE);
+  whole = source->map (source, 98 * PAGE, PAGE);
   g_assert_nonnull (whole);
   g_assert_null (source->map (source, 3 * PAGE, PAGE));
   source->unmap (source, whole, 98 * PAGE);
 
-  SliceArenaOptions options = { .source = source };
-  SliceLinear *linear = slice_linear_new (&options);
-  size_t n = 0;
+  options = (SliceArenaOptions){ .source = source };
+  linear = slice_linear_new (&options);
   while (slice_linear_alloc (linear, 64) != NULL)
     n++;
   g_assert_cmpint (errno, ==, ENOMEM);
@@ -102,9 +113,11 @@ test_huge (void)
        kind++)
     {
       const SliceSource *source = slice_source_huge_new (kind, 2 << 20);
+      char *large;
+
       g_assert_nonnull (source);
       run_model (source, 300, 100);
-      char *large = source->map (source, 5 << 20, PAGE);
+      large = source->map (source, 5 << 20, PAGE);
       memset (large, 1, 5 << 20);
       source->unmap (source, large, 5 << 20);
       slice_source_destroy (source);
@@ -115,6 +128,7 @@ static size_t
 file_blocks_bytes (int fd)
 {
   struct stat status;
+
   g_assert_cmpint (fstat (fd, &status), ==, 0);
   return (size_t) status.st_blocks * 512;
 }
@@ -124,15 +138,18 @@ test_file (void)
 {
   char name[] = "/tmp/slice-test-XXXXXX";
   int fd = mkstemp (name);
-  g_assert_cmpint (fd, >=, 0);
-  unlink (name);
-  const SliceSource *source = slice_source_file_new (fd, 64 << 20);
-  g_assert_nonnull (source);
-  run_model (source, 500, 100);
-  char *pages = source->map (source, 8 << 20, PAGE);
-  memset (pages, 0x33, 8 << 20);
+  const SliceSource *source;
+  char *pages;
   size_t n_written = 0;
   char byte;
+
+  g_assert_cmpint (fd, >=, 0);
+  unlink (name);
+  source = slice_source_file_new (fd, 64 << 20);
+  g_assert_nonnull (source);
+  run_model (source, 500, 100);
+  pages = source->map (source, 8 << 20, PAGE);
+  memset (pages, 0x33, 8 << 20);
   for (off_t at = 0; pread (fd, &byte, 1, at) == 1; at += PAGE)
     n_written += byte == 0x33;
   g_assert_cmpuint (n_written, >=, (8 << 20) / PAGE);
@@ -158,10 +175,12 @@ test_mmap_at_once (void)
   SliceLinear *linear = slice_linear_new (&options);
   char *object = slice_linear_alloc (linear, 1 << 20);
   unsigned char there;
+  uintptr_t page;
+
   g_assert_cmpint (mincore ((void *) ((uintptr_t) object & ~(uintptr_t) 4095),
                             PAGE, &there),
                    ==, 0);
-  uintptr_t page = (uintptr_t) object & ~(uintptr_t) (PAGE - 1);
+  page = (uintptr_t) object & ~(uintptr_t) (PAGE - 1);
   slice_linear_reset (linear, SLICE_KEEP_NONE);
   g_assert_cmpint (mincore ((void *) page, PAGE, &there), ==, -1);
   g_assert_cmpint (errno, ==, ENOMEM);
@@ -179,6 +198,7 @@ thread_body (void *data)
       SliceLinear *linear = slice_linear_new (NULL);
       unsigned number = (unsigned) round;
       char *first = slice_linear_alloc (linear, 3000);
+
       pattern_fill (first, 3000, number);
       for (int i = 0; i < 500; i++)
         slice_linear_alloc (linear, 500);
@@ -192,6 +212,7 @@ static void
 test_threads (void)
 {
   pthread_t threads[4];
+
   for (int i = 0; i < 4; i++)
     pthread_create (&threads[i], NULL, thread_body, NULL);
   for (int i = 0; i < 4; i++)
@@ -203,21 +224,25 @@ test_threads (void)
 static void
 test_trim_bytes (void)
 {
+  static CountingSource counting;
+  SliceLinear *linear;
+  size_t out_bytes;
+  size_t bytes;
+
   if (!g_test_subprocess ())
     {
       g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
       g_test_trap_assert_passed ();
       return;
     }
-  static CountingSource counting;
   counting_source_init (&counting);
   g_assert_cmpint (slice_set_source (&counting.source), ==, SLICE_SET_OK);
-  SliceLinear *linear = slice_linear_new (NULL);
+  linear = slice_linear_new (NULL);
   g_assert_nonnull (slice_linear_alloc (linear, 50000));
   slice_linear_destroy (linear);
-  size_t out_bytes = counting.out_bytes;
+  out_bytes = counting.out_bytes;
   g_assert_cmpuint (out_bytes, >=, 50000);
-  size_t bytes = slice_arena_trim (0);
+  bytes = slice_arena_trim (0);
   g_assert_cmpuint (bytes, >, 0);
   g_assert_cmpuint (counting.out_bytes, ==, out_bytes - bytes);
 }
@@ -231,6 +256,7 @@ test_misuse_busy (void)
     {
       const SliceSource *source
           = slice_source_huge_new (SLICE_HUGE_ADVISED, 0);
+
       source->map (source, PAGE, PAGE);
       slice_source_destroy (source);
       return;
@@ -257,6 +283,7 @@ test_misuse_unmap (void)
       const SliceSource *source
           = slice_source_huge_new (SLICE_HUGE_ADVISED, 0);
       char *pages = source->map (source, 4 * PAGE, PAGE);
+
       source->map (source, PAGE, PAGE);
       source->unmap (source, pages, 4 * PAGE);
       source->unmap (source, pages, 4 * PAGE);
@@ -276,6 +303,7 @@ unmap_wrongly (const SliceSource *source, int what)
   const SliceSource *others = slice_source_builtin (SLICE_PAGES_MMAP);
   char *small = source->map (source, 2 * PAGE, PAGE);
   char *large = source->map (source, LARGE, PAGE);
+
   g_assert_nonnull (small);
   g_assert_nonnull (large);
   switch (what)
@@ -309,6 +337,7 @@ test_misuse_unmap_foreign (void)
     {
       pid_t child = fork ();
       int status;
+
       g_assert_cmpint (child, >=, 0);
       if (child == 0)
         {
@@ -316,6 +345,7 @@ test_misuse_unmap_foreign (void)
               = what < 6
                     ? slice_source_huge_new (SLICE_HUGE_ADVISED, 0)
                     : slice_source_file_new (fileno (tmpfile ()), 64 << 20);
+
           setrlimit (RLIMIT_CORE, &(struct rlimit){ 0, 0 });
           dup2 (open ("/dev/null", O_WRONLY), 2);
           g_assert_nonnull (source);
@@ -368,6 +398,7 @@ test_misuse_signal (gconstpointer data)
   if (g_test_subprocess ())
     {
       const SliceOption *mode = data;
+
       signal (SIGUSR1, alloc_in_handler);
       slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
       slice_set_option (*mode, 1);
@@ -386,6 +417,7 @@ static void *
 rising_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   uintptr_t at = ((uintptr_t) rising_next + alignment - 1) & -alignment;
+
   (void) source;
   if (at + bytes > (uintptr_t) rising_end)
     return NULL;
@@ -472,6 +504,7 @@ use_lies (const SliceSource *source)
   SliceStack *stack = slice_stack_new (&options);
   SlicePool *pool = slice_pool_new (&pool_options);
   SliceTlsf *tlsf = slice_tlsf_new (&options);
+
   if (linear != NULL)
     g_assert_null (slice_linear_alloc (linear, 3 << 20));
   if (stack != NULL)
@@ -492,6 +525,7 @@ static void
 test_lies (gconstpointer data)
 {
   const uint64_t *address = data;
+
   if (g_test_subprocess ())
     {
       lie.address = (uintptr_t) *address;
@@ -554,12 +588,16 @@ test_lies_overlap (void)
       SliceArenaOptions options = { .source = &lying };
       char *pages = mmap (NULL, 8 << 20, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
       for (size_t i = 0; i < G_N_ELEMENTS (offsets); i++)
         {
+          SliceLinear *linear;
+          char *first;
+
           lie.pages = pages;
           lie.offset = 64 * PAGE;
-          SliceLinear *linear = slice_linear_new (&options);
-          char *first = slice_linear_alloc (linear, 40 * PAGE);
+          linear = slice_linear_new (&options);
+          first = slice_linear_alloc (linear, 40 * PAGE);
           g_assert_nonnull (first);
           pattern_fill (first, 40 * PAGE, 1);
           lie.offset = offsets[i];
@@ -583,11 +621,13 @@ add_lies (void)
       = { 0x2000,           0x200000,           0x800000000000,
           0x1000000000000,  0x100000000000000,  0x8000000000000000,
           0xffff800000000000, 0xffffffffffe00000, 0xfffffffffffff000 };
+
   for (size_t i = 0; i < G_N_ELEMENTS (lies); i++)
     {
       char *name
           = g_strdup_printf ("/slice/sources/lies/%" G_GINT64_MODIFIER "x",
                              lies[i]);
+
       g_test_add_data_func (name, &lies[i], test_lies);
       g_free (name);
     }
@@ -596,6 +636,9 @@ add_lies (void)
 int
 main (int argc, char **argv)
 {
+  static const SliceOption hardened = SLICE_OPTION_HARDENED;
+  static const SliceOption debug = SLICE_OPTION_DEBUG;
+
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/sources/fixed", test_fixed);
   g_test_add_func ("/slice/sources/huge", test_huge);
@@ -613,8 +656,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/sources/misuse/unmap", test_misuse_unmap);
   g_test_add_func ("/slice/sources/misuse/unmap-foreign",
                    test_misuse_unmap_foreign);
-  static const SliceOption hardened = SLICE_OPTION_HARDENED;
-  static const SliceOption debug = SLICE_OPTION_DEBUG;
   g_test_add_data_func ("/slice/sources/misuse/signal/hardened", &hardened,
                         test_misuse_signal);
   g_test_add_data_func ("/slice/sources/misuse/signal/debug", &debug,

@@ -11,6 +11,7 @@ static SliceStack *
 stack_new (unsigned flags)
 {
   SliceArenaOptions options = { .first_bytes = 1024, .flags = flags };
+
   return slice_stack_new (&options);
 }
 
@@ -27,6 +28,7 @@ static size_t
 random_size (void)
 {
   int kind = g_test_rand_int_range (0, 100);
+
   if (kind < 92)
     return (size_t) g_test_rand_int_range (0, 200);
   if (kind < 99)
@@ -44,11 +46,13 @@ static void
 model_push (SliceStack *stack, GArray *known, unsigned number)
 {
   Known one = { NULL, random_size (), number };
+
   if (g_test_rand_bit ())
     one.object = slice_stack_alloc (stack, one.size);
   else
     {
       size_t alignment = (size_t) 1 << g_test_rand_int_range (0, 8);
+
       one.object = slice_stack_alloc_aligned (stack, alignment, one.size);
       g_assert_cmpuint ((uintptr_t) one.object % alignment, ==, 0);
     }
@@ -61,6 +65,7 @@ static void
 model_pop (SliceStack *stack, GArray *known)
 {
   Known *top = top_of (known);
+
   g_assert_true (pattern_holds (top->object, top->size, top->number));
   slice_stack_release (stack, top->object);
   g_array_set_size (known, known->len - 1);
@@ -77,6 +82,7 @@ model_resize (SliceStack *stack, GArray *known)
   Known *top = top_of (known);
   size_t size = random_size ();
   char *moved = slice_stack_resize (stack, top->object, top->size, size);
+
   g_assert_nonnull (moved);
   g_assert_true (pattern_holds (moved, MIN (size, top->size), top->number));
   top->object = moved;
@@ -90,11 +96,14 @@ run_model (SliceStack *stack, unsigned n_operations)
 {
   GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
   int rise = 60;
+
   for (unsigned i = 0; i < n_operations; i++)
     {
+      int what;
+
       if (i % 2000 == 0)
         rise = rise == 60 ? 40 : 60;
-      int what = g_test_rand_int_range (0, 100);
+      what = g_test_rand_int_range (0, 100);
       if (known->len == 0 || what < rise)
         model_push (stack, known, i);
       else if (what < 95)
@@ -105,6 +114,7 @@ run_model (SliceStack *stack, unsigned n_operations)
       if (i % 512 == 0)
         {
           SliceArenaStats stats;
+
           slice_stack_get_stats (stack, &stats);
           assert_stats_add_up (&stats);
           g_assert_cmpuint (stats.n_spare_blocks, <=, 1);
@@ -126,6 +136,7 @@ static void
 test_model (void)
 {
   SliceStack *stack = stack_new (0);
+
   run_model (stack, n_model_operations ());
   slice_stack_reset (stack, SLICE_KEEP_NONE);
   run_model (stack, 2000);
@@ -143,19 +154,23 @@ test_reset_while_in_use (void)
   for (unsigned i = 0; i < 2 * G_N_ELEMENTS (keeps); i++)
     {
       CountingSource counting;
+      SliceArenaOptions options;
+      SliceStack *stack;
+      char *first;
+      SliceArenaStats stats;
+
       counting_source_init (&counting);
-      SliceArenaOptions options
-          = { .source = &counting.source,
-              .flags = i % 2 != 0 ? SLICE_ARENA_CHECKED : 0 };
-      SliceStack *stack = slice_stack_new (&options);
+      options = (SliceArenaOptions){ .source = &counting.source,
+                                     .flags
+                                     = i % 2 != 0 ? SLICE_ARENA_CHECKED : 0 };
+      stack = slice_stack_new (&options);
       for (int n = 0; n < 1000; n++)
         slice_stack_alloc (stack, random_size ());
       slice_stack_reset (stack, keeps[i / 2]);
       g_assert_true (slice_stack_is_empty (stack));
       if (keeps[i / 2] == SLICE_KEEP_NONE)
         g_assert_cmpuint (counting.out_bytes, ==, 0);
-      char *first = slice_stack_alloc (stack, 100);
-      SliceArenaStats stats;
+      first = slice_stack_alloc (stack, 100);
       slice_stack_get_stats (stack, &stats);
       g_assert_cmpuint (stats.used_bytes, >=, 100);
       g_assert_cmpuint (stats.used_bytes, <, 1000);
@@ -175,6 +190,7 @@ static void
 test_model_checked (void)
 {
   SliceStack *stack = stack_new (SLICE_ARENA_CHECKED);
+
   run_model (stack, n_model_operations ());
   slice_stack_destroy (stack);
 }
@@ -183,9 +199,12 @@ static void
 test_model_source (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+  SliceStack *stack;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  SliceStack *stack = slice_stack_new (&options);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  stack = slice_stack_new (&options);
   run_model (stack, n_model_operations () / 4);
   slice_stack_destroy (stack);
   g_assert_cmpuint (counting.out_bytes, ==, 0);
@@ -199,18 +218,23 @@ static void
 test_boundary (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+  SliceStack *stack;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  SliceStack *stack = slice_stack_new (&options);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  stack = slice_stack_new (&options);
   for (int i = 0; i < 1000; i++)
     {
-      slice_stack_alloc (stack, 256);
       void *over[4];
+      size_t n_maps;
+
+      slice_stack_alloc (stack, 256);
       for (int k = 0; k < 4; k++)
         over[k] = slice_stack_alloc (stack, 256);
       for (int k = 4; k > 0; k--)
         slice_stack_release (stack, over[k - 1]);
-      size_t n_maps = counting.n_maps;
+      n_maps = counting.n_maps;
       for (int again = 0; again < 10; again++)
         {
           for (int k = 0; k < 4; k++)
@@ -228,20 +252,23 @@ test_boundary (void)
 static void
 test_falls (void)
 {
-  CountingSource counting;
-  counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  SliceStack *stack = slice_stack_new (&options);
   enum
   {
     N = 20000
   };
+  CountingSource counting;
+  SliceArenaOptions options;
+  SliceStack *stack;
   static void *objects[N];
+  SliceArenaStats stats;
+
+  counting_source_init (&counting);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  stack = slice_stack_new (&options);
   for (int i = 0; i < N; i++)
     objects[i] = slice_stack_alloc (stack, 100);
   for (int i = N; i > 0; i--)
     slice_stack_release (stack, objects[i - 1]);
-  SliceArenaStats stats;
   slice_stack_get_stats (stack, &stats);
   g_assert_cmpuint (stats.n_blocks, <=, 2);
   g_assert_cmpuint (slice_stack_trim (stack), >, 0);
@@ -255,6 +282,7 @@ test_large (void)
   char *a = slice_stack_alloc (stack, 40);
   char *large = slice_stack_alloc (stack, 1000000);
   char *b = slice_stack_alloc (stack, 40);
+
   memset (large, 1, 1000000);
   pattern_fill (a, 40, 1);
   pattern_fill (b, 40, 2);
@@ -276,11 +304,13 @@ test_alignment (void)
   for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
     {
       SliceStack *stack = stack_new (flags);
+
       for (size_t size = 1; size <= 64; size++)
         {
           size_t rounded = (size + 7) & ~(size_t) 7;
           size_t natural = rounded % 16 == 0 ? 16 : 8;
           uintptr_t object = (uintptr_t) slice_stack_alloc (stack, size);
+
           g_assert_cmpuint (object % natural, ==, 0);
           for (size_t alignment = 1; alignment <= 64; alignment *= 2)
             {
@@ -300,10 +330,12 @@ test_overflow (void)
     {
       SliceStack *stack = stack_new (flags);
       char *top = slice_stack_alloc (stack, 16);
+
       pattern_fill (top, 16, 3);
       for (size_t k = 0; k <= 4096; k++)
         {
           volatile size_t size = SIZE_MAX - k;
+
           errno = 0;
           g_assert_null (slice_stack_alloc (stack, size));
           g_assert_cmpint (errno, ==, ENOMEM);
@@ -320,16 +352,20 @@ static void
 test_failing_source (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
+  options = (SliceArenaOptions){ .source = &counting.source };
   for (size_t k = 0; k < 20; k++)
     {
       SliceStack *stack = slice_stack_new (&options);
       GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
+
       counting.n_until_failure = k;
       for (unsigned i = 0; i < 2000; i++)
         {
           Known one = { NULL, 50 + i % 900, i };
+
           one.object = slice_stack_alloc (stack, one.size);
           if (one.object == NULL)
             continue;
@@ -341,6 +377,7 @@ test_failing_source (void)
           Known *top = top_of (known);
           char *same
               = slice_stack_resize (stack, top->object, top->size, 500000);
+
           g_assert_true (same == NULL || k > 15);
           if (same != NULL)
             top->object = same;
@@ -361,6 +398,7 @@ misuse_order (unsigned flags)
 {
   SliceStack *stack = stack_new (flags);
   void *low = slice_stack_alloc (stack, 24);
+
   slice_stack_alloc (stack, 40);
   slice_stack_release (stack, low);
 }
@@ -383,8 +421,10 @@ test_misuse_twice (void)
   if (g_test_subprocess ())
     {
       SliceStack *stack = stack_new (SLICE_ARENA_CHECKED);
+      void *top;
+
       slice_stack_alloc (stack, 24);
-      void *top = slice_stack_alloc (stack, 40);
+      top = slice_stack_alloc (stack, 40);
       slice_stack_release (stack, top);
       slice_stack_release (stack, top);
       return;
@@ -399,8 +439,10 @@ test_misuse_twice_large (void)
   if (g_test_subprocess ())
     {
       SliceStack *stack = stack_new (SLICE_ARENA_CHECKED);
+      void *top;
+
       slice_stack_alloc (stack, 100);
-      void *top = slice_stack_alloc (stack, 100000);
+      top = slice_stack_alloc (stack, 100000);
       slice_stack_release (stack, top);
       slice_stack_release (stack, top);
       return;
@@ -415,6 +457,7 @@ test_misuse_foreign (void)
     {
       SliceStack *stack = stack_new (SLICE_ARENA_CHECKED);
       SliceStack *other = stack_new (SLICE_ARENA_CHECKED);
+
       slice_stack_alloc (stack, 24);
       slice_stack_release (stack, slice_stack_alloc (other, 24));
       return;
@@ -429,6 +472,7 @@ test_misuse_inside (void)
     {
       SliceStack *stack = stack_new (SLICE_ARENA_CHECKED);
       char *top = slice_stack_alloc (stack, 240);
+
       memset (top, 0, 240);
       slice_stack_release (stack, top + 64);
       return;
@@ -445,6 +489,7 @@ test_misuse_overrun (void)
       char *low = slice_stack_alloc (stack, 24);
       char *top = slice_stack_alloc (stack, 24);
       volatile char *over = low;
+
       for (int i = 0; i < 32; i++)
         over[i] = (char) 0xff;
       slice_stack_release (stack, top);
@@ -463,8 +508,10 @@ test_misuse_plain_twice (void)
   if (g_test_subprocess ())
     {
       SliceStack *stack = stack_new (0);
+      void *top;
+
       slice_stack_alloc (stack, 24);
-      void *top = slice_stack_alloc (stack, 40);
+      top = slice_stack_alloc (stack, 40);
       slice_stack_release (stack, top);
       slice_stack_release (stack, top);
       return;
@@ -478,8 +525,9 @@ test_misuse_plain_foreign (void)
   if (g_test_subprocess ())
     {
       SliceStack *stack = stack_new (0);
-      slice_stack_alloc (stack, 24);
       int local = 0;
+
+      slice_stack_alloc (stack, 24);
       slice_stack_release (stack, &local);
       return;
     }
@@ -493,6 +541,7 @@ test_misuse_plain_block_below (void)
     {
       SliceStack *stack = stack_new (0);
       void *low = slice_stack_alloc (stack, 24);
+
       for (int i = 0; i < 1000; i++)
         slice_stack_alloc (stack, 24);
       slice_stack_release (stack, low);
@@ -507,8 +556,10 @@ test_misuse_plain_large (void)
   if (g_test_subprocess ())
     {
       SliceStack *stack = stack_new (0);
+      void *large;
+
       slice_stack_alloc (stack, 24);
-      void *large = slice_stack_alloc (stack, 100000);
+      large = slice_stack_alloc (stack, 100000);
       slice_stack_alloc (stack, 24);
       slice_stack_release (stack, large);
       return;
@@ -530,14 +581,17 @@ test_typed_alignment (void)
   for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
     {
       SliceStack *stack = stack_new (flags);
+
       for (int i = 0; i < 200; i++)
         {
+          uintptr_t wide;
+          uintptr_t small;
+
           slice_stack_new_object (stack, double);
-          uintptr_t wide = (uintptr_t) slice_stack_new_object (stack, Wide);
+          wide = (uintptr_t) slice_stack_new_object (stack, Wide);
           g_assert_cmpuint (wide % 64, ==, 0);
           slice_stack_new_object (stack, double);
-          uintptr_t small
-              = (uintptr_t) slice_stack_new_object (stack, Aligned16);
+          small = (uintptr_t) slice_stack_new_object (stack, Aligned16);
           g_assert_cmpuint (small % 16, ==, 0);
         }
       slice_stack_destroy (stack);
@@ -555,6 +609,7 @@ test_stats_empty (void)
           SliceStack *stack = stack_new (flags);
           SliceArenaStats stats;
           void *objects[3];
+
           for (int i = 0; i < 3; i++)
             objects[i] = slice_stack_alloc_aligned (stack, alignment, size);
           for (int i = 2; i >= 0; i--)

@@ -36,6 +36,7 @@ static void
 heap_make (Heap *heap)
 {
   SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, sizeof buffer);
+
   heap->tlsf = tlsf;
   for (unsigned i = 0; i < N_OBJECTS; i++)
     {
@@ -74,14 +75,19 @@ static void
 test_pieces (void)
 {
   Heap heap;
+  size_t *live;
+  size_t *behind;
+  TlsfBlock *end;
+  size_t *other;
+
   heap_make (&heap);
-  size_t *live = &heap.pieces[0]->stride_and_bits;
-  size_t *behind = &heap.pieces[2]->stride_and_bits;
-  TlsfBlock *end = tlsf_block_at (heap.rest, tlsf_block_stride (heap.rest));
+  live = &heap.pieces[0]->stride_and_bits;
+  behind = &heap.pieces[2]->stride_and_bits;
+  end = tlsf_block_at (heap.rest, tlsf_block_stride (heap.rest));
   /* The two that a wrong size leads to are in order themselves. */
   tlsf_block_at (heap.pieces[0], 16)->stride_and_bits = *live - 16;
   DAMAGE (*live, 16, "a block has an impossible size");
-  size_t *other = &heap.pieces[5]->stride_and_bits;
+  other = &heap.pieces[5]->stride_and_bits;
   tlsf_block_at (heap.pieces[6], 8)->stride_and_bits = *other - 8;
   DAMAGE (*other, *other + 8, "a block has an impossible size");
   DAMAGE (*live, BUFFER_BYTES, "a block has an impossible size");
@@ -102,9 +108,13 @@ static void
 test_lists (void)
 {
   Heap heap;
+  SliceTlsf *tlsf;
+  unsigned empty;
+  const char *why;
+
   heap_make (&heap);
-  SliceTlsf *tlsf = heap.tlsf;
-  unsigned empty = heap.list + 1;
+  tlsf = heap.tlsf;
+  empty = heap.list + 1;
   DAMAGE (tlsf->lists[heap.list], heap.pieces[1],
           "a free block is not in its list");
   DAMAGE (heap.pieces[3]->next, sli_tlsf_none (tlsf),
@@ -117,7 +127,6 @@ test_lists (void)
           "a map of lists is wrong");
   /* A list more, of a live block, or of one that is in a list already. */
   tlsf->maps[0] ^= UINT64_C (1) << empty;
-  const char *why;
   memset (heap.objects[0], 0xff, SIZE);
   tlsf->lists[empty] = heap.pieces[0];
   g_assert_false (slice_tlsf_is_valid (tlsf, &why));
@@ -227,12 +236,13 @@ static void
 test_stops (const void *data)
 {
   unsigned i = GPOINTER_TO_UINT (data);
+  Heap heap;
+
   if (!g_test_subprocess ())
     {
       expect_error (332, "the header at * was overwritten");
       return;
     }
-  Heap heap;
   heap_make (&heap);
   stops[i].body (&heap);
 }

@@ -12,6 +12,7 @@ static void
 assert_valid (const SliceTlsf *tlsf)
 {
   const char *why;
+
   if (!slice_tlsf_is_valid (tlsf, &why))
     g_error ("heap: %s", why);
 }
@@ -36,6 +37,7 @@ random_size (size_t largest)
 {
   int bits = g_test_rand_int_range (0, 17);
   size_t size = (size_t) g_test_rand_int_range (0, 2 << bits);
+
   return MIN (size, largest);
 }
 
@@ -44,6 +46,7 @@ model_add (SliceTlsf *tlsf, GArray *known, size_t largest, unsigned number)
 {
   Known one = { NULL, random_size (largest), number };
   size_t alignment = 16;
+
   if (g_test_rand_int_range (0, 8) > 0)
     one.object = slice_tlsf_alloc (tlsf, one.size);
   else
@@ -67,6 +70,7 @@ model_free (SliceTlsf *tlsf, GArray *known)
 {
   guint i = (guint) g_test_rand_int_range (0, (gint32) known->len);
   Known one = g_array_index (known, Known, i);
+
   g_assert_true (pattern_holds (one.object, one.size, one.number));
   slice_tlsf_free (tlsf, one.object);
   g_array_remove_index_fast (known, i);
@@ -79,9 +83,11 @@ model_resize (SliceTlsf *tlsf, GArray *known, size_t largest)
   Known *one = &g_array_index (known, Known, i);
   size_t size = random_size (largest);
   char *moved = slice_tlsf_resize (tlsf, one->object, size);
+  size_t kept;
+
   if (moved == NULL)
     return;
-  size_t kept = MIN (size, one->size);
+  kept = MIN (size, one->size);
   g_assert_true (pattern_holds (moved, kept, one->number));
   one->object = moved;
   one->size = size;
@@ -92,11 +98,13 @@ static bool
 count_live (const void *object, size_t bytes, bool is_live, void *data)
 {
   Model *model = data;
+
   if (!is_live)
     return true;
   for (guint i = 0; i < model->known->len; i++)
     {
       Known *one = &g_array_index (model->known, Known, i);
+
       if (one->object == object)
         {
           g_assert_cmpuint (bytes, >=, one->size);
@@ -110,10 +118,11 @@ static void
 check_walk (const SliceTlsf *tlsf, GArray *known)
 {
   Model model = { known, 0 };
+  SliceTlsfStats stats;
+
   assert_valid (tlsf);
   g_assert_true (slice_tlsf_walk (tlsf, count_live, &model));
   g_assert_cmpuint (model.n_seen, ==, known->len);
-  SliceTlsfStats stats;
   slice_tlsf_get_stats (tlsf, &stats);
   g_assert_cmpuint (stats.n_live, ==, known->len);
   assert_stats_add_up (&stats.arena);
@@ -125,11 +134,14 @@ run_model (SliceTlsf *tlsf, size_t largest, unsigned n_operations)
 {
   GArray *known = g_array_new (FALSE, FALSE, sizeof (Known));
   int rise = 70;
+
   for (unsigned i = 0; i < n_operations; i++)
     {
+      int what;
+
       if (i % 2000 == 0)
         rise = rise == 65 ? 35 : 65;
-      int what = g_test_rand_int_range (0, 100);
+      what = g_test_rand_int_range (0, 100);
       if (known->len == 0 || what < rise)
         model_add (tlsf, known, largest, i);
       else if (what < 92)
@@ -155,14 +167,16 @@ static void
 test_model_fixed (void)
 {
   static const size_t sizes[] = { 3000, 65536, 4 << 20 };
+
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     for (size_t skew = 0; skew < 24; skew += 7)
       {
         char *buffer = g_malloc (sizes[s] + 32);
         SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer + skew, sizes[s]);
+        SliceTlsfStats stats;
+
         g_assert_nonnull (tlsf);
         run_model (tlsf, sizes[s] / 16, n_model_operations () / 4);
-        SliceTlsfStats stats;
         slice_tlsf_get_stats (tlsf, &stats);
         g_assert_cmpuint (stats.n_free, ==, 1);
         g_assert_cmpuint (stats.fragmentation_permille, ==, 0);
@@ -175,9 +189,12 @@ static void
 test_model_growing (void)
 {
   CountingSource counting;
+  SliceArenaOptions options;
+  SliceTlsf *tlsf;
+
   counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source };
-  SliceTlsf *tlsf = slice_tlsf_new (&options);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  tlsf = slice_tlsf_new (&options);
   run_model (tlsf, SIZE_MAX, n_model_operations ());
   g_assert_cmpuint (slice_tlsf_trim (tlsf), >, 0);
   g_assert_cmpuint (counting.out_bytes, ==, 0);
@@ -195,11 +212,13 @@ static void
 test_buffer_bytes (void)
 {
   static const size_t sizes[] = { 1, 16, 100, 1000, 10000, 1000000 };
+
   for (size_t s = 0; s < G_N_ELEMENTS (sizes); s++)
     {
       size_t bytes = slice_tlsf_buffer_bytes (sizes[s]);
       char *buffer = g_malloc (bytes);
       SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, bytes);
+
       g_assert_nonnull (tlsf);
       g_assert_nonnull (slice_tlsf_alloc (tlsf, sizes[s]));
       assert_valid (tlsf);
@@ -213,11 +232,14 @@ static void
 test_small_buffers (void)
 {
   static char buffer[4096];
+
   for (size_t bytes = 0; bytes < sizeof buffer; bytes++)
     {
+      SliceTlsf *tlsf;
+
       memset (buffer, 0xee, sizeof buffer);
       errno = 0;
-      SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, bytes);
+      tlsf = slice_tlsf_new_fixed (buffer, bytes);
       if (tlsf == NULL)
         {
           g_assert_cmpint (errno, ==, EINVAL);
@@ -245,21 +267,23 @@ run_regions (unsigned flags)
   static char others[N_BUFFERS][BYTES + 64];
   SliceTlsfFixedOptions options = { .region_bytes_max = BYTES, .flags = flags };
   SliceTlsf *tlsf = slice_tlsf_new_fixed_with (first, sizeof first, &options);
+  SliceTlsfStats stats;
+  void *large[N_BUFFERS];
+
   g_assert_nonnull (tlsf);
   memset (others, 0xee, sizeof others);
   for (int i = 0; i < N_BUFFERS; i++)
     {
       size_t bytes = i == 0 ? 200 : BYTES - (size_t) i;
+
       g_assert_true (slice_tlsf_add_region (tlsf, others[i] + i, bytes));
       run_model (tlsf, 1 << 16, n_model_operations () / 5);
     }
   /* Each region is whole again. */
-  SliceTlsfStats stats;
   slice_tlsf_get_stats (tlsf, &stats);
   g_assert_cmpuint (stats.n_free, ==, N_BUFFERS + 1);
   g_assert_cmpuint (stats.arena.n_blocks, ==, N_BUFFERS + 1);
   g_assert_cmpuint (stats.arena.held_bytes, >, (N_BUFFERS - 1) * (BYTES - 64));
-  void *large[N_BUFFERS];
   for (int i = 1; i < N_BUFFERS; i++)
     g_assert_nonnull (large[i] = slice_tlsf_alloc (tlsf, BYTES - 4096 * 4));
   slice_tlsf_reset (tlsf, SLICE_KEEP_NONE);
@@ -271,6 +295,7 @@ run_regions (unsigned flags)
   for (int i = 0; i < N_BUFFERS; i++)
     {
       size_t end = (size_t) i + (i == 0 ? 200 : BYTES - (size_t) i);
+
       for (size_t at = end; at < sizeof others[i]; at++)
         g_assert_cmpint ((unsigned char) others[i][at], ==, 0xee);
     }
@@ -299,11 +324,13 @@ test_regions_small (void)
 {
   static char first[16384];
   static _Alignas (64) char other[512];
+
   for (size_t bytes = 128; bytes < 200; bytes++)
     for (size_t offset = 0; offset < 16; offset++)
       {
         SliceTlsfStats before, after;
         SliceTlsf *tlsf = slice_tlsf_new_fixed (first, sizeof first);
+
         g_assert_true (slice_tlsf_add_region (tlsf, other + offset, bytes));
         slice_tlsf_get_stats (tlsf, &before);
         slice_tlsf_reset (tlsf, SLICE_KEEP_ALL);
@@ -339,6 +366,9 @@ test_regions_refused (void)
   static char first[16384];
   static char other[65536];
   SliceTlsf *tlsf = slice_tlsf_new_fixed (first, sizeof first);
+  SliceTlsf *growing;
+  SliceTlsfFixedOptions options;
+
   for (size_t bytes = 0; bytes < 128; bytes++)
     {
       memset (other, 0xee, 256);
@@ -354,10 +384,10 @@ test_regions_refused (void)
   refuse_region (tlsf, other, 128);
   g_assert_true (slice_tlsf_add_region (tlsf, other + 8192, 8192));
   slice_tlsf_destroy (tlsf);
-  SliceTlsf *growing = slice_tlsf_new (NULL);
+  growing = slice_tlsf_new (NULL);
   refuse_region (growing, other, 8192);
   slice_tlsf_destroy (growing);
-  SliceTlsfFixedOptions options = { .flags = 1u << 20 };
+  options = (SliceTlsfFixedOptions){ .flags = 1u << 20 };
   g_assert_null (slice_tlsf_new_fixed_with (first, sizeof first, &options));
   options = (SliceTlsfFixedOptions){ .region_bytes_max = SIZE_MAX / 2 };
   g_assert_null (slice_tlsf_new_fixed_with (first, sizeof first, &options));
@@ -373,8 +403,10 @@ test_largest (void)
   char *buffer = g_malloc (bytes);
   SliceTlsf *tlsf = slice_tlsf_new_fixed (buffer, bytes);
   SliceTlsfStats stats;
+  void *all;
+
   slice_tlsf_get_stats (tlsf, &stats);
-  void *all = slice_tlsf_alloc (tlsf, stats.largest_free);
+  all = slice_tlsf_alloc (tlsf, stats.largest_free);
   g_assert_nonnull (all);
   g_assert_null (slice_tlsf_alloc (tlsf, 1));
   slice_tlsf_free (tlsf, all);
@@ -395,9 +427,11 @@ expect_largest (SliceTlsf *tlsf)
 {
   void *objects[60] = { NULL };
   SliceTlsfStats before, after;
+
   for (int i = 0; i < 200; i++)
     {
       void **object = &objects[g_test_rand_int_range (0, 60)];
+
       if (*object == NULL)
         *object = slice_tlsf_alloc_aligned (
             tlsf, (size_t) 16 << g_test_rand_int_range (0, 6),
@@ -423,9 +457,11 @@ test_largest_of_fragments (void)
 {
   static char buffer[65536];
   const SliceArenaOptions checked = { .flags = SLICE_ARENA_CHECKED };
+
   for (int turn = 0; turn < 300; turn++)
     {
       size_t bytes = (size_t) g_test_rand_int_range (60000, 65000);
+
       expect_largest (slice_tlsf_new (NULL));
       expect_largest (slice_tlsf_new (&checked));
       expect_largest (slice_tlsf_new_fixed (buffer, bytes));
@@ -438,8 +474,10 @@ test_null (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   SliceTlsfStats stats;
+  void *object;
+
   slice_tlsf_free (tlsf, NULL);
-  void *object = slice_tlsf_resize (tlsf, NULL, 300);
+  object = slice_tlsf_resize (tlsf, NULL, 300);
   slice_tlsf_get_stats (tlsf, &stats);
   g_assert_cmpuint (stats.n_live, ==, 1);
   g_assert_cmpuint (slice_tlsf_object_bytes (tlsf, object), >=, 300);
@@ -459,6 +497,7 @@ test_walk_ends (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   int n = 0;
+
   for (int i = 0; i < 5; i++)
     slice_tlsf_alloc (tlsf, 50);
   g_assert_false (slice_tlsf_walk (tlsf, count_three, &n));
@@ -469,11 +508,16 @@ test_walk_ends (void)
 static void
 test_resize_in_place (void)
 {
+  SliceTlsf *tlsf;
+  char *a;
+  char *b;
+  char *moved;
+
   if (skip_watched ("under a tool each resize moves"))
     return;
-  SliceTlsf *tlsf = slice_tlsf_new (NULL);
-  char *a = slice_tlsf_alloc (tlsf, 1000);
-  char *b = slice_tlsf_alloc (tlsf, 1000);
+  tlsf = slice_tlsf_new (NULL);
+  a = slice_tlsf_alloc (tlsf, 1000);
+  b = slice_tlsf_alloc (tlsf, 1000);
   pattern_fill (a, 1000, 1);
   pattern_fill (b, 1000, 2);
   g_assert_true (slice_tlsf_resize (tlsf, a, 500) == a);
@@ -481,7 +525,7 @@ test_resize_in_place (void)
   g_assert_true (pattern_holds (a, 500, 1));
   g_assert_true (slice_tlsf_resize (tlsf, b, 20000) == b);
   g_assert_true (pattern_holds (b, 1000, 2));
-  char *moved = slice_tlsf_resize (tlsf, a, 2000);
+  moved = slice_tlsf_resize (tlsf, a, 2000);
   g_assert_true (moved != a);
   g_assert_true (pattern_holds (moved, 500, 1));
   assert_valid (tlsf);
@@ -493,9 +537,11 @@ test_overflow (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   void *object = slice_tlsf_alloc (tlsf, 10);
+
   for (size_t k = 0; k <= 4096; k++)
     {
       volatile size_t size = SIZE_MAX - k;
+
       errno = 0;
       g_assert_null (slice_tlsf_alloc (tlsf, size));
       g_assert_cmpint (errno, ==, ENOMEM);
@@ -512,9 +558,12 @@ test_reset (void)
   static char buffer[1 << 16];
   SliceTlsf *fixed = slice_tlsf_new_fixed (buffer, sizeof buffer);
   SliceTlsf *growing = slice_tlsf_new (NULL);
+
   for (int round = 0; round < 4; round++)
     {
       size_t n = 0;
+      SliceTlsfStats stats;
+
       while (slice_tlsf_alloc (fixed, 100) != NULL)
         n++;
       g_assert_cmpuint (n, >, 300);
@@ -522,7 +571,6 @@ test_reset (void)
         g_assert_nonnull (slice_tlsf_alloc (growing, 100));
       slice_tlsf_reset (fixed, (SliceKeep) round);
       slice_tlsf_reset (growing, (SliceKeep) round);
-      SliceTlsfStats stats;
       slice_tlsf_get_stats (fixed, &stats);
       g_assert_cmpuint (stats.n_live, ==, 0);
       slice_tlsf_get_stats (growing, &stats);
@@ -538,20 +586,24 @@ test_reset (void)
 static void
 test_gives_back (void)
 {
-  CountingSource counting;
-  counting_source_init (&counting);
-  SliceArenaOptions options = { .source = &counting.source,
-                                .first_bytes = 65536,
-                                .cap_bytes = 65536 };
-  SliceTlsf *tlsf = slice_tlsf_new (&options);
   enum
   {
     N = 20000
   };
+  CountingSource counting;
+  SliceArenaOptions options;
+  SliceTlsf *tlsf;
   static void *objects[N];
+  size_t peak;
+
+  counting_source_init (&counting);
+  options = (SliceArenaOptions){ .source = &counting.source,
+                                 .first_bytes = 65536,
+                                 .cap_bytes = 65536 };
+  tlsf = slice_tlsf_new (&options);
   for (int i = 0; i < N; i++)
     objects[i] = slice_tlsf_alloc (tlsf, 200);
-  size_t peak = counting.out_bytes;
+  peak = counting.out_bytes;
   g_assert_cmpuint (peak, >, N * 200);
   for (int i = 0; i < N; i++)
     slice_tlsf_free (tlsf, objects[i]);
@@ -565,6 +617,7 @@ MISUSE (twice, 330, "is free already")
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   void *object = slice_tlsf_alloc (tlsf, 100);
+
   slice_tlsf_alloc (tlsf, 100);
   slice_tlsf_free (tlsf, object);
   slice_tlsf_free (tlsf, object);
@@ -576,6 +629,7 @@ MISUSE (twice_joined, 330, "is free already")
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   void *front = slice_tlsf_alloc (tlsf, 100);
   void *object = slice_tlsf_alloc (tlsf, 100);
+
   slice_tlsf_alloc (tlsf, 100);
   slice_tlsf_free (tlsf, front);
   slice_tlsf_free (tlsf, object);
@@ -618,6 +672,7 @@ MISUSE (foreign, 331, "is no object of this heap")
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   void *block = malloc (100);
+
   slice_tlsf_free (tlsf, block);
 }
 
@@ -625,6 +680,7 @@ MISUSE (interior, 331, "is no object of this heap")
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   char *object = slice_tlsf_alloc (tlsf, 100);
+
   memset (object, 0, 100);
   slice_tlsf_free (tlsf, object + 8);
 }
@@ -638,6 +694,7 @@ test_misuse_overrun (void)
       char *object = slice_tlsf_alloc (tlsf, 24);
       char *next = slice_tlsf_alloc (tlsf, 24);
       volatile char *over = object;
+
       for (int i = 0; i < next - object; i++)
         over[i] = (char) 0xff;
       slice_tlsf_free (tlsf, next);
@@ -655,6 +712,7 @@ static void
 assert_free (const SliceTlsf *tlsf, size_t n_live, size_t n_free)
 {
   SliceTlsfStats stats;
+
   assert_valid (tlsf);
   slice_tlsf_get_stats (tlsf, &stats);
   g_assert_cmpuint (stats.n_live, ==, n_live);
@@ -668,8 +726,10 @@ check_joins (SliceTlsf *tlsf, size_t size)
 {
   void *objects[5];
   SliceTlsfStats stats;
+  size_t largest;
+
   slice_tlsf_get_stats (tlsf, &stats);
-  size_t largest = stats.largest_free;
+  largest = stats.largest_free;
   for (unsigned i = 0; i < 5; i++)
     objects[i] = slice_tlsf_alloc (tlsf, size);
   assert_free (tlsf, 5, 1);
@@ -694,6 +754,7 @@ test_joins (void)
   static const size_t sizes[] = { 1, 24, 100, 500, 1000, 1016, 3000, 8000 };
   SliceTlsf *fixed = slice_tlsf_new_fixed (buffer, sizeof buffer);
   SliceTlsf *growing = slice_tlsf_new (NULL);
+
   for (unsigned i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
       check_joins (fixed, sizes[i]);
@@ -710,6 +771,7 @@ test_ends_move (void)
 {
   SliceTlsf *tlsf = slice_tlsf_new (NULL);
   char *object = slice_tlsf_alloc (tlsf, 100);
+
   slice_tlsf_alloc (tlsf, 100);
   for (size_t size = 100; size < 30000; size += 16 + size / 8)
     {

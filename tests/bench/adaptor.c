@@ -37,14 +37,16 @@ bench_adaptor_trim (void)
 bool
 bench_adaptor_count (Counts *counts)
 {
+  static SliceStats stats; /* large */
+
   *counts = (Counts){ 0 };
 #if ADAPTOR_IS_SLICE
-  static SliceStats stats; /* large */
   if (!slice_get_stats (&stats))
     return true; /* no block yet: all zero */
   for (uint32_t i = 0; i < stats.n_classes; i++)
     {
       const SliceClassStats *class = &stats.classes[i];
+
       counts->depot_trips
           += (double) (class->n_depot_pops + class->n_depot_misses
                        + class->n_depot_pushes);

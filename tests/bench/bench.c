@@ -94,12 +94,17 @@ parse_number (const char *argument, Parameters *parameters)
   for (unsigned i = 0; i < N_OPTIONS; i++)
     {
       size_t length = strlen (options[i].name);
+      char *end;
+      uint64_t value;
+      const char *units;
+      const char *unit;
+
       if (strncmp (argument, options[i].name, length) != 0
           || argument[length] != '=')
         continue;
-      char *end;
-      uint64_t value = strtoull (argument + length + 1, &end, 10);
-      const char *units = "kMG", *unit = *end ? strchr (units, *end) : NULL;
+      value = strtoull (argument + length + 1, &end, 10);
+      units = "kMG";
+      unit = *end ? strchr (units, *end) : NULL;
       if (unit != NULL)
         {
           value <<= 10 * (unit - units + 1);
@@ -128,6 +133,7 @@ parse_argument (const char *argument, Arguments *arguments)
     { "--tiny", &arguments->is_tiny },
     { "--list", &arguments->is_list },
   };
+
   for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++)
     if (strcmp (argument, flags[i].name) == 0)
       return *flags[i].flag = true;
@@ -170,6 +176,7 @@ static void
 run_workload (const Workload *workload, const Arguments *arguments)
 {
   static Run run; /* large: not on the stack */
+
   run.workload = workload;
   run.is_observed = arguments->is_checked || arguments->is_histogram
                     || arguments->is_latency;
@@ -194,6 +201,9 @@ static int
 bench_run (int argc, char **argv)
 {
   Arguments arguments = { 0 };
+  const Workload *workload;
+  const char *reason;
+
   for (int i = 1; i < argc; i++)
     {
       if (strcmp (argv[i], "--help") == 0)
@@ -223,14 +233,14 @@ bench_run (int argc, char **argv)
       usage (stderr);
       return EXIT_USAGE;
     }
-  const Workload *workload = workload_find (arguments.workload);
+  workload = workload_find (arguments.workload);
   if (workload == NULL)
     {
       fprintf (stderr, "slice-bench: no workload %s; try --list\n",
                arguments.workload);
       return EXIT_USAGE;
     }
-  const char *reason = bench_adaptor_start ();
+  reason = bench_adaptor_start ();
   if (reason != NULL)
     bench_skip (reason);
   run_workload (workload, &arguments);
@@ -241,6 +251,7 @@ int
 main (int argc, char **argv)
 {
   int code = bench_run (argc, argv);
+
   /* of a write that failed before, fflush() says nothing */
   if (fflush (stdout) != 0 || ferror (stdout) != 0)
     bench_die ("the output could not be written");

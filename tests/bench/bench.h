@@ -180,6 +180,7 @@ bench_ticks (void)
 {
 #if defined __x86_64__
   uint32_t low, high;
+
   __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
   return (uint64_t) high << 32 | low;
 #elif defined __aarch64__
@@ -209,6 +210,7 @@ BENCH_INLINE uint64_t
 random_next (uint64_t *state)
 {
   uint64_t z = (*state += UINT64_C (0x9e3779b97f4a7c15));
+
   z = (z ^ z >> 30) * UINT64_C (0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C (0x94d049bb133111eb);
   return z ^ z >> 31;
@@ -235,6 +237,7 @@ BENCH_INLINE size_t
 random_size (const Run *run, uint64_t *state)
 {
   uint64_t min = run->parameters.size_min, max = run->parameters.size_max;
+
   return (size_t) (min + random_below (state, max - min + 1));
 }
 /* A random order of 0..n-1. */

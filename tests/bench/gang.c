@@ -41,9 +41,11 @@ static void
 bind_to_processor (unsigned thread)
 {
   cpu_set_t allowed, one;
+  unsigned wanted;
+
   if (sched_getaffinity (0, sizeof allowed, &allowed) != 0)
     return;
-  unsigned wanted = thread % (unsigned) CPU_COUNT (&allowed);
+  wanted = thread % (unsigned) CPU_COUNT (&allowed);
   for (int i = 0; i < CPU_SETSIZE; i++)
     if (CPU_ISSET (i, &allowed) && wanted-- == 0)
       {
@@ -58,6 +60,7 @@ static void *
 member_main (void *data)
 {
   Member *member = data;
+
   if (member->run->parameters.is_bound != 0)
     bind_to_processor (member->thread);
   member->function (member->run, member->thread, member->data);
@@ -70,6 +73,7 @@ bench_threads (Run *run, unsigned n_threads, ThreadFunction function,
 {
   pthread_t threads[THREADS_MAX];
   Member members[THREADS_MAX];
+
   if (n_threads > THREADS_MAX)
     bench_die ("at most %d threads", THREADS_MAX);
   if (n_threads > bench_adaptor_threads_max ())
@@ -88,6 +92,7 @@ static unsigned
 part_count (const GangWork *work)
 {
   unsigned n = 1;
+
   while (n < PARTS_MAX && work->part_names[n] != NULL)
     n++;
   return n;
@@ -98,6 +103,8 @@ static void
 gang_sum (Gang *gang, unsigned lap)
 {
   double nsec[PARTS_MAX] = { 0 }, n_pairs = 0;
+  uint64_t rss;
+
   for (unsigned t = 0; t < gang->run->parameters.n_threads; t++)
     {
       n_pairs += (double) gang->laps[t].n_pairs;
@@ -108,7 +115,7 @@ gang_sum (Gang *gang, unsigned lap)
     gang->figures[p][lap] = nsec[p] / n_pairs;
   gang->is_counted = bench_adaptor_count (&gang->counts[lap != 0]);
   gang->n_pairs += lap != 0 ? n_pairs : 0;
-  uint64_t rss = bench_rss_bytes ();
+  rss = bench_rss_bytes ();
   if (rss > gang->rss_peak)
     gang->rss_peak = rss;
 }
@@ -126,14 +133,18 @@ gang_member (Run *run, unsigned thread, void *data)
   Gang *gang = data;
   const GangWork *work = gang->work;
   void *state = work->enter != NULL ? work->enter (run, thread) : NULL;
+
   for (unsigned i = 0; i < gang->n_laps; i++)
     {
       Lap *lap = &gang->laps[thread];
+      double start;
+      double nsec;
+
       memset (lap, 0, sizeof *lap);
       gang_wait (gang);
-      double start = bench_thread_nsec ();
+      start = bench_thread_nsec ();
       work->lap (run, thread, state, lap);
-      double nsec = bench_thread_nsec () - start;
+      nsec = bench_thread_nsec () - start;
       if (lap->part_nsec[0] == 0)
         lap->part_nsec[0] = nsec;
       gang_wait (gang);
@@ -150,6 +161,7 @@ static void
 gang_add_counts (Run *run, const Gang *gang)
 {
   const Counts *start = &gang->counts[0], *end = &gang->counts[1];
+
   if (!gang->is_counted)
     return;
   bench_add_value (run, "depot_trips_per_pair",
@@ -168,6 +180,7 @@ bench_gang (Run *run, const GangWork *work)
   static double figures[PARTS_MAX][LAPS_MAX + 1];
   static Gang gang;
   unsigned n_threads = (unsigned) run->parameters.n_threads;
+
   if (n_threads > THREADS_MAX || run->parameters.n_laps > LAPS_MAX)
     bench_die ("at most %d threads and %d laps", THREADS_MAX, LAPS_MAX);
   memset (&gang, 0, sizeof gang);

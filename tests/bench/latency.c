@@ -15,6 +15,7 @@ Latencies *
 latency_own (void)
 {
   static __thread Latencies *own;
+
   if (own == NULL)
     own = &latencies[__atomic_fetch_add (&n_threads, 1, __ATOMIC_RELAXED)
                      % THREADS_MAX];
@@ -26,6 +27,7 @@ bin_ticks (unsigned bin)
 {
   unsigned power = bin >> LATENCY_BINS_LOG2;
   unsigned low = bin & ((1 << LATENCY_BINS_LOG2) - 1);
+
   if (power == 0)
     return low;
   return (double) ((uint64_t) (low | 1 << LATENCY_BINS_LOG2) << (power - 1));
@@ -35,6 +37,7 @@ static double
 bins_percentile (const Bins *bins, double percent)
 {
   double wanted = (double) bins->n * percent / 100, seen = 0;
+
   for (unsigned bin = 0; bin < LATENCY_N_BINS; bin++)
     {
       seen += (double) bins->counts[bin];
@@ -57,9 +60,11 @@ static double
 clock_ticks (void)
 {
   static Bins empty;
+
   for (unsigned i = 0; i < 20000; i++)
     {
       uint64_t start = bench_ticks ();
+
       latency_add (&empty, bench_ticks () - start);
     }
   return bins_percentile (&empty, 50);
@@ -77,10 +82,12 @@ report_bins (Run *run, const Bins *bins, const char *const *names,
   Series *series
       = bench_add_series (run, series_name, "percent", "ns",
                           (unsigned) (sizeof percents / sizeof *percents));
+
   for (unsigned i = 0; i < sizeof percents / sizeof *percents; i++)
     {
       double ticks = bins_percentile (bins, percents[i]) - own_ticks;
       double nsec = ticks > 0 ? ticks * tick_nsec : 0;
+
       bench_add_point (series, percents[i], nsec);
       for (unsigned k = 0; k < sizeof named / sizeof *named; k++)
         if (percents[i] == named[k])
@@ -97,6 +104,7 @@ latency_report (Run *run)
       = { "free_p50_ns", "free_p99_ns", "free_p999_ns", "free_p9999_ns" };
   static Latencies sum;
   double tick_nsec = bench_tick_nsec (), own_ticks = clock_ticks ();
+
   for (unsigned t = 0; t < THREADS_MAX; t++)
     {
       bins_sum (&sum.of_alloc, &latencies[t].of_alloc);

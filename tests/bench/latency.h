@@ -41,9 +41,11 @@ void latency_report (Run *run);
 BENCH_INLINE unsigned
 latency_bin (uint64_t ticks)
 {
+  unsigned power;
+
   if (ticks < 1 << LATENCY_BINS_LOG2)
     return (unsigned) ticks;
-  unsigned power = 63 - (unsigned) __builtin_clzll (ticks);
+  power = 63 - (unsigned) __builtin_clzll (ticks);
   return (power - LATENCY_BINS_LOG2 + 1) << LATENCY_BINS_LOG2
          | ((unsigned) (ticks >> (power - LATENCY_BINS_LOG2))
             & ((1 << LATENCY_BINS_LOG2) - 1));

@@ -19,6 +19,7 @@ _Noreturn void
 bench_die (const char *format, ...)
 {
   va_list arguments;
+
   va_start (arguments, format);
   fflush (stdout);
   fputs ("slice-bench: ", stderr);
@@ -39,6 +40,7 @@ static double
 clock_nsec (clockid_t clock)
 {
   struct timespec now;
+
   clock_gettime (clock, &now);
   return (double) now.tv_sec * 1e9 + (double) now.tv_nsec;
 }
@@ -66,6 +68,7 @@ bench_sleep_msec (unsigned msec)
 {
   struct timespec left
       = { .tv_sec = msec / 1000, .tv_nsec = (long) (msec % 1000) * 1000000 };
+
   while (nanosleep (&left, &left) != 0 && errno == EINTR)
     ;
 }
@@ -76,8 +79,10 @@ bench_tick_nsec (void)
 {
   double start_nsec = bench_wall_nsec ();
   uint64_t start = bench_ticks ();
+  double nsec;
+
   bench_sleep_msec (20);
-  double nsec = bench_wall_nsec () - start_nsec;
+  nsec = bench_wall_nsec () - start_nsec;
   return nsec / (double) (bench_ticks () - start);
 }
 
@@ -85,12 +90,14 @@ static size_t
 file_read (const char *path, char *buffer, size_t buffer_size)
 {
   int fd = open (path, O_RDONLY | O_CLOEXEC);
+  size_t n = 0;
+
   if (fd < 0)
     return 0;
-  size_t n = 0;
   for (;;)
     {
       ssize_t got = read (fd, buffer + n, buffer_size - 1 - n);
+
       if (got <= 0)
         break;
       n += (size_t) got;
@@ -106,13 +113,16 @@ uint64_t
 bench_rss_bytes (void)
 {
   char buffer[4096];
+  unsigned long long total;
+  unsigned long long resident = 0;
+
   if (file_read ("/proc/self/smaps_rollup", buffer, sizeof buffer) > 0)
     {
       const char *line = strstr (buffer, "\nRss:");
+
       if (line != NULL)
         return strtoull (line + 5, NULL, 10) * 1024;
     }
-  unsigned long long total, resident = 0;
   if (file_read ("/proc/self/statm", buffer, sizeof buffer) > 0
       && sscanf (buffer, "%llu %llu", &total, &resident) == 2)
     return resident * (uint64_t) sysconf (_SC_PAGESIZE);
@@ -124,6 +134,7 @@ bench_map (size_t bytes)
 {
   void *address = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
   if (address == MAP_FAILED)
     bench_die ("no memory for %zu bytes of its own", bytes);
   return address;
@@ -147,6 +158,7 @@ random_compiler_size (uint64_t *state)
           56, 56,  56,  56,  56,  56,  64,  64,  64,  64,  64,  72, 72,
           72, 72,  72,  72,  72,  80,  80,  80,  80,  88,  88,  96, 96,
           96, 104, 104, 112, 120, 128, 144, 144, 144, 168, 176, 200 };
+
   return sizes[random_next (state) >> 58];
 }
 
@@ -156,6 +168,7 @@ random_order (uint32_t *order, size_t n, uint64_t *state)
   for (size_t i = 0; i < n; i++)
     {
       size_t j = random_below (state, i + 1);
+
       order[i] = order[j];
       order[j] = (uint32_t) i;
     }

@@ -15,15 +15,20 @@
 static inline void *
 bench_alloc_observed (size_t size, size_t n_own)
 {
+  Latencies *own;
+  uint64_t start;
+  void *block;
+
   if (!latency_is_on)
     {
       void *block = adaptor_alloc (size);
+
       observe_alloc (block, size, n_own);
       return block;
     }
-  Latencies *own = latency_own ();
-  uint64_t start = bench_ticks ();
-  void *block = adaptor_alloc (size);
+  own = latency_own ();
+  start = bench_ticks ();
+  block = adaptor_alloc (size);
   __asm__ volatile("" : "+r"(block) : : "memory");
   latency_add (&own->of_alloc, bench_ticks () - start);
   return block;
@@ -32,14 +37,17 @@ bench_alloc_observed (size_t size, size_t n_own)
 static inline void
 bench_free_observed (size_t size, void *block)
 {
+  Latencies *own;
+  uint64_t start;
+
   if (!latency_is_on)
     {
       observe_free (block, size);
       adaptor_free (size, block);
       return;
     }
-  Latencies *own = latency_own ();
-  uint64_t start = bench_ticks ();
+  own = latency_own ();
+  start = bench_ticks ();
   adaptor_free (size, block);
   latency_add (&own->of_free, bench_ticks () - start);
 }
@@ -49,9 +57,11 @@ bench_free_observed (size_t size, void *block)
 BENCH_INLINE void *
 bench_alloc (const bool is_observed, size_t size, size_t n_own)
 {
+  void *block;
+
   if (is_observed)
     return bench_alloc_observed (size, n_own);
-  void *block = adaptor_alloc (size);
+  block = adaptor_alloc (size);
   __asm__ volatile("" : "+r"(block) : : "memory");
   return block;
 }

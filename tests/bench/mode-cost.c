@@ -111,6 +111,7 @@ quickest_lap (Pattern run, size_t size)
   for (int lap = 0; lap < N_LAPS; lap++)
     {
       double start = now_nsec ();
+
       run (size, LAP_PAIRS);
       best = MIN (best, (now_nsec () - start) / LAP_PAIRS);
     }

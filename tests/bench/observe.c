@@ -61,6 +61,7 @@ static Live *
 chunk_find (uintptr_t address)
 {
   size_t i = place_hash (address);
+
   while (table.places[i].address != 0 && table.places[i].address != address)
     i = (i + 1) & (table.n_sites - 1);
   return &table.places[i];
@@ -71,6 +72,7 @@ table_grow (void)
 {
   Live *old = table.places;
   size_t n_old = table.n_sites;
+
   table.n_sites = n_old != 0 ? 2 * n_old : LIVE_N_MIN;
   table.places = bench_map (table.n_sites * sizeof (Live));
   for (size_t i = 0; i < n_old; i++)
@@ -85,10 +87,12 @@ static void
 place_erase (Live *place)
 {
   size_t mask = table.n_sites - 1, hole = (size_t) (place - table.places);
+
   for (size_t i = (hole + 1) & mask; table.places[i].address != 0;
        i = (i + 1) & mask)
     {
       size_t home = place_hash (table.places[i].address);
+
       if (((i - home) & mask) >= ((i - hole) & mask))
         {
           table.places[hole] = table.places[i];
@@ -102,9 +106,11 @@ place_erase (Live *place)
 static unsigned
 bin_index (uint64_t value)
 {
+  unsigned power;
+
   if (value < 2)
     return 0;
-  unsigned power = 63 - (unsigned) __builtin_clzll (value);
+  power = 63 - (unsigned) __builtin_clzll (value);
   return 2 * power + (unsigned) (value >> (power - 1) & 1);
 }
 
@@ -112,6 +118,7 @@ static double
 bin_start (unsigned bin)
 {
   double power = (double) (UINT64_C (1) << bin / 2);
+
   return bin & 1 ? 1.5 * power : power;
 }
 
@@ -126,6 +133,7 @@ pattern_fill (const Live *live)
 {
   uint64_t state = pattern_seed (live);
   unsigned char *bytes = (unsigned char *) live->address;
+
   for (size_t i = live->n_own; i < live->size; i++)
     bytes[i] = (unsigned char) random_next (&state);
 }
@@ -135,6 +143,7 @@ pattern_verify (const Live *live)
 {
   uint64_t state = pattern_seed (live);
   const unsigned char *bytes = (const unsigned char *) live->address;
+
   for (size_t i = live->n_own; i < live->size; i++)
     if (bytes[i] != (unsigned char) random_next (&state))
       bench_die ("block %p of %zu bytes: byte %zu was changed",
@@ -144,6 +153,9 @@ pattern_verify (const Live *live)
 void
 observe_alloc (void *block, size_t size, size_t n_own)
 {
+  Live *live;
+  Live copy;
+
   if (block == NULL)
     bench_die ("no memory for a block of %zu bytes", size);
   if ((uintptr_t) block % bench_adaptor_alignment (size) != 0)
@@ -151,12 +163,12 @@ observe_alloc (void *block, size_t size, size_t n_own)
   pthread_mutex_lock (&table.lock);
   if (2 * table.n_live >= table.n_sites)
     table_grow ();
-  Live *live = chunk_find ((uintptr_t) block);
+  live = chunk_find ((uintptr_t) block);
   if (live->address != 0)
     bench_die ("block %p was handed out twice", block);
   *live = (Live){ (uintptr_t) block, table.n_allocs++, size,
                   n_own < size ? n_own : size };
-  Live copy = *live;
+  copy = *live;
   table.n_live++;
   table.allocated_bytes += size;
   table.sizes[bin_index (size)]++;
@@ -167,11 +179,14 @@ observe_alloc (void *block, size_t size, size_t n_own)
 void
 observe_free (void *block, size_t size)
 {
+  Live *live;
+  Live copy;
+
   pthread_mutex_lock (&table.lock);
-  Live *live = chunk_find ((uintptr_t) block);
+  live = chunk_find ((uintptr_t) block);
   if (live->address == 0)
     bench_die ("block %p is not live", block);
-  Live copy = *live;
+  copy = *live;
   if (copy.size != size)
     bench_die ("block %p: %zu bytes, freed as %zu", block, copy.size, size);
   place_erase (live);
@@ -188,6 +203,7 @@ histogram_add (Run *run, const char *name, const char *x_name,
                const uint64_t *bins)
 {
   Series *series = bench_add_series (run, name, x_name, "blocks", N_BINS);
+
   for (unsigned i = 0; i < N_BINS; i++)
     if (bins[i] != 0)
       bench_add_point (series, bin_start (i), (double) bins[i]);

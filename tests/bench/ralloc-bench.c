@@ -76,6 +76,7 @@ build_with (Alloc alloc, bool is_tree, size_t size, bool bushy)
   for (size_t i = 0; i < n_nodes; i++)
     {
       void *ctx = root;
+
       if (bushy && i > 0 && is_tree)
         ctx = nodes[(i - 1) / FAN_OUT];
       nodes[i] = alloc (ctx, size_of (size, i));
@@ -274,6 +275,7 @@ peers_load (const char *mesa_path)
   if (library != NULL)
     {
       int (*initialize) (void);
+
       *(void **) &initialize = dlsym (library, "apr_initialize");
       initialize ();
       *(void **) &apr.create = dlsym (library, "apr_pool_create_ex");
@@ -355,6 +357,7 @@ print_row (unsigned p, unsigned first, unsigned last, unsigned n)
   for (unsigned k = first; k <= last; k++)
     {
       double m = measure_median (seen[p][k], n);
+
       if (p == 0)
         base[k] = m;
       if (m >= 0)
@@ -378,6 +381,7 @@ compare_peers (size_t size, bool bushy, bool singly)
         for (unsigned c = 0; c <= n_cycles; c++)
           {
             double columns[N_COLUMNS];
+
             if (singly)
               single_cycle (&peers[p], size, columns);
             else
@@ -407,6 +411,7 @@ ageing (void)
       {
         double began = cpu_nsec ();
         void *root = peers[p].build (0, true);
+
         peers[p].free_tree (root, nodes, n_nodes);
         times[p][c] = (cpu_nsec () - began) / (double) n_nodes;
       }
@@ -418,6 +423,7 @@ ageing (void)
       double last = measure_median (times[p] + AGEING_CYCLES - AGEING_EDGE,
                             AGEING_EDGE);
       double first = measure_median (times[p], AGEING_EDGE);
+
       printf ("  %-8s  first %6.1f  last %6.1f  (%.2f)\n", peers[p].name,
               first, last, last / first);
     }
@@ -486,6 +492,7 @@ main (int argc, char **argv)
   for (size_t i = 0; i < n_nodes; i++)
     {
       size_t k = (size_t) rand () % (i + 1);
+
       places[i] = places[k];
       places[k] = i;
     }
@@ -499,6 +506,7 @@ main (int argc, char **argv)
   for (unsigned i = 0; i < 3; i++)
     {
       static const size_t sizes[] = { 24, 64, 0 };
+
       compare_peers (sizes[i], false, false);
       compare_peers (sizes[i], true, false);
     }

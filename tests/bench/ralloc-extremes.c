@@ -88,6 +88,7 @@ measure_resize (unsigned n_children)
   for (unsigned k = 0; k < N_SEEN; k++)
     {
       double began = measure_nsec (CLOCK_THREAD_CPUTIME_ID);
+
       for (unsigned i = 0; i < N_CALLS; i++)
         node = reralloc_size (root, node, i % 2 == 0 ? 100 : 1000);
       seen[k] = (measure_nsec (CLOCK_THREAD_CPUTIME_ID) - began) / N_CALLS;
@@ -104,6 +105,7 @@ tree_new (unsigned n, bool is_deep)
   for (unsigned i = 0; i < n; i++)
     {
       void *next = ralloc_size (node, 0);
+
       if (is_deep)
         node = next;
     }
@@ -177,6 +179,7 @@ main (void)
     {
       double part = measure_free (N_LARGE / 10, is_deep);
       double whole = measure_free (N_LARGE, is_deep);
+
       printf ("%s of %d freed on a stack of %d KiB: %.0f ms, %.1f times a"
               " tenth's\n",
               is_deep ? "chain" : "siblings", N_LARGE, STACK_BYTES / 1024,

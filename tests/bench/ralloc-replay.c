@@ -100,13 +100,16 @@ on_op (void *data, const RecordedOp *op)
 static void
 on_made (void *data, uint32_t id)
 {
+  const RecordedNode *node;
+  Op op;
+
   (void) data;
-  const RecordedNode *node = &recording.nodes[id];
-  Op op = { .letter = node->letter == 'z' ? 'z' : 'a',
-            .kind = node->letter,
-            .id = id,
-            .other = node->parent,
-            .size = node->size };
+  node = &recording.nodes[id];
+  op = (Op){ .letter = node->letter == 'z' ? 'z' : 'a',
+             .kind = node->letter,
+             .id = id,
+             .other = node->parent,
+             .size = node->size };
   emit (&trees, op);
   emit (&flat, op);
 }
@@ -114,14 +117,17 @@ on_made (void *data, uint32_t id)
 static void
 on_resized (void *data, uint32_t id, uint32_t old_size)
 {
+  const RecordedNode *node;
+  Op op;
+
   (void) data;
   (void) old_size;
-  const RecordedNode *node = &recording.nodes[id];
-  Op op = { .letter = 'r',
-            .kind = 'r',
-            .id = id,
-            .other = node->parent,
-            .size = node->size };
+  node = &recording.nodes[id];
+  op = (Op){ .letter = 'r',
+             .kind = 'r',
+             .id = id,
+             .other = node->parent,
+             .size = node->size };
   emit (&trees, op);
   emit (&flat, op);
 }
@@ -158,11 +164,13 @@ recording_take (void)
                                           .moved = on_moved,
                                           .freed = on_freed,
                                           .ended = on_ended };
+  bool is_good;
+
   recording = (Recording){ .program = "ralloc-replay",
                            .events = &events,
                            .size_max = INT32_MAX };
   recording_init (&recording);
-  bool is_good = recording_read (&recording, stdin, "standard input");
+  is_good = recording_read (&recording, stdin, "standard input");
   n_lines = whole.n;
   recording_finish (&recording);
   return is_good && n_lines > 0;
@@ -478,6 +486,7 @@ measure (unsigned n_rounds)
     for (unsigned p = 0; p < n_peers; p++)
       {
         double began = cpu_nsec ();
+
         peers[p].replay ();
         if (round > 0) /* the first counts for nothing */
           times[p][round - 1] = cpu_nsec () - began;
@@ -486,6 +495,7 @@ measure (unsigned n_rounds)
   for (unsigned p = 0; p < n_peers; p++)
     {
       double median = measure_median (times[p], n_rounds);
+
       if (p == 0)
         base = median;
       printf ("  %-8s  %6.2f ms  %5.1f ns an operation  (%.2f)\n",
@@ -548,6 +558,7 @@ measure_scaling (unsigned n_rounds, unsigned n_threads)
       {
         double cpu_alone, cpu;
         double alone = gang_time (&peers[p], 1, &cpu_alone);
+
         times[p][round]
             = n_threads * alone / gang_time (&peers[p], n_threads, &cpu);
         cpus[p][round] = n_threads * cpu_alone / cpu;
@@ -588,6 +599,7 @@ heap_fill (size_t n_blocks)
       else
         {
           size_t k = i - 2 * n_blocks + state % (4 * n_blocks - i);
+
           free (others[k]);
           others[k] = others[i - 2 * n_blocks];
         }

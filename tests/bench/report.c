@@ -13,6 +13,7 @@ static int
 double_compare (const void *a, const void *b)
 {
   double x = *(const double *) a, y = *(const double *) b;
+
   return (x > y) - (x < y);
 }
 
@@ -23,6 +24,7 @@ quantile (const double *sorted, unsigned n, double q)
   double place = q * (n - 1);
   unsigned below = (unsigned) place;
   unsigned above = below + 1 < n ? below + 1 : below;
+
   return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
 }
 
@@ -31,11 +33,13 @@ bench_add_laps (Run *run, const char *name, unsigned n, const double *laps,
                 double first)
 {
   static double sorted[LAPS_MAX];
+  double sum = 0;
+  double squares = 0;
+
   if (run->n_figures == FIGURES_MAX || n == 0 || n > LAPS_MAX)
     bench_die ("too many figures, or no laps");
   memcpy (sorted, laps, n * sizeof *laps);
   qsort (sorted, n, sizeof *sorted, double_compare);
-  double sum = 0, squares = 0;
   for (unsigned i = 0; i < n; i++)
     sum += laps[i];
   for (unsigned i = 0; i < n; i++)
@@ -63,10 +67,13 @@ Series *
 bench_add_series (Run *run, const char *name, const char *x_name,
                   const char *y_name, unsigned n_max)
 {
+  Series *series;
+  double *places;
+
   if (run->n_series == SERIES_MAX)
     bench_die ("too many series");
-  Series *series = &run->series[run->n_series++];
-  double *places = bench_map (2 * n_max * sizeof *places);
+  series = &run->series[run->n_series++];
+  places = bench_map (2 * n_max * sizeof *places);
   *series = (Series){ name, x_name, y_name, 0, n_max, places, places + n_max };
   return series;
 }
@@ -86,6 +93,7 @@ bench_report_line (const Run *run)
   for (unsigned i = 0; i < run->n_figures; i++)
     {
       const Figure *f = &run->figures[i];
+
       printf ("%-18s %-16s %-28s %14.6g", run->workload->name,
               bench_adaptor_name (), f->name, f->median);
       if (f->n > 1)
@@ -110,6 +118,7 @@ json_figures (const Run *run)
   for (unsigned i = 0; i < run->n_figures; i++)
     {
       const Figure *f = &run->figures[i];
+
       printf ("%s\n  \"%s\": {\"n\": %u, \"median\": %.9g, "
               "\"quartiles\": [%.9g, %.9g], \"best\": %.9g, \"mean\": %.9g, "
               "\"deviation\": %.6g, \"first\": %.9g}",
@@ -126,6 +135,7 @@ json_series (const Run *run)
   for (unsigned s = 0; s < run->n_series; s++)
     {
       const Series *series = &run->series[s];
+
       printf ("%s\n  \"%s\": {\"x\": \"%s\", \"y\": \"%s\", \"points\": [",
               s ? "," : "", series->name, series->x_name, series->y_name);
       for (unsigned i = 0; i < series->n; i++)
@@ -139,6 +149,7 @@ void
 bench_report_json (const Run *run)
 {
   const Parameters *p = &run->parameters;
+
   printf ("{\"workload\": \"%s\", \"adaptor\": \"%s\", \"version\": \"%s\","
           "\n \"parameters\": {\"size_min\": %ju, \"size_max\": %ju, "
           "\"blocks\": %ju, \"batch\": %ju, \"operations\": %ju, "

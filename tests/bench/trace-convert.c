@@ -57,6 +57,7 @@ block_alloc (Converter *converter, uint32_t node, uint32_t size)
   uint32_t number = converter->n_free_numbers > 0
                         ? converter->free_numbers[--converter->n_free_numbers]
                         : converter->n_numbers++;
+
   converter->blocks[node].number = number;
   if (converter->recording.nodes[node].letter != 'g')
     size += converter->header_bytes;
@@ -85,6 +86,7 @@ linear_child (Converter *converter, uint32_t parent, uint32_t size)
     {
       uint32_t bytes = LINEAR_BUFFER_BYTES - LINEAR_HEADER_BYTES
                        - converter->header_bytes;
+
       if (bytes < size)
         bytes = size;
       recording_add_own (&converter->recording, LETTER_BUFFER, parent,
@@ -99,6 +101,7 @@ on_made (void *data, uint32_t index)
 {
   Converter *converter = data;
   RecordedNode node = converter->recording.nodes[index];
+
   converter->blocks
       = recording_grow (converter->blocks, index, &converter->blocks_capacity,
                         sizeof *converter->blocks);
@@ -114,6 +117,7 @@ on_resized (void *data, uint32_t index, uint32_t old_size)
 {
   Converter *converter = data;
   uint32_t old_number = converter->blocks[index].number;
+
   (void) old_size;
   block_alloc (converter, index, converter->recording.nodes[index].size);
   number_free (converter, old_number);
@@ -123,6 +127,7 @@ static void
 on_ended (void *data, uint32_t index)
 {
   Converter *converter = data;
+
   if (converter->recording.nodes[index].letter != 'l')
     number_free (converter, converter->blocks[index].number);
 }
@@ -143,6 +148,7 @@ convert (const char *path, FILE *output, unsigned thread, uint32_t first,
                           .thread = thread,
                           .header_bytes = header_bytes,
                           .n_numbers = first };
+
   recording_init (&converter.recording);
   if (!recording_read_path (&converter.recording, path))
     exit (1);
@@ -164,6 +170,9 @@ main (int argc, char **argv)
   unsigned header_bytes = HEADER_BYTES, n_threads = 1;
   uint32_t first = 0;
   int option;
+  struct stat input;
+  struct stat old;
+  FILE *output;
 
   while ((option = getopt_long (argc, argv, "", options, NULL)) != -1)
     if (option == 'h')
@@ -179,14 +188,13 @@ main (int argc, char **argv)
              stderr);
       return 2;
     }
-  struct stat input, old;
   if (stat (argv[optind], &input) == 0 && stat (argv[optind + 1], &old) == 0
       && input.st_dev == old.st_dev && input.st_ino == old.st_ino)
     {
       fputs ("trace-convert: the output would replace the recording\n", stderr);
       return 2;
     }
-  FILE *output = fopen (argv[optind + 1], "we");
+  output = fopen (argv[optind + 1], "we");
   if (output == NULL)
     {
       perror (argv[optind + 1]);

@@ -72,6 +72,7 @@ trial (unsigned link)
   for (unsigned i = 0; i < N_STEPS; i++)
     {
       unsigned k = 1 + random_below (N_NODES - 1);
+
       ralloc_size (nodes[k], 40);
       if (ralloc_parent (nodes[k]) != NULL)
         ralloc_steal (nodes[0], nodes[k]);

@@ -76,6 +76,7 @@ any_node (void)
   for (unsigned tries = 0; tries < N_PLACES; tries++)
     {
       Payload *node = chaos.nodes[below (N_PLACES)];
+
       if (node != NULL)
         return node;
     }
@@ -171,6 +172,7 @@ do_alloc_plain (void)
     for (size_t n = below (6); n > 0; n--)
       {
         void *child = ralloc_size (node, below (100));
+
         if (child != NULL && below (2) == 0)
           ralloc_size (child, below (100));
       }

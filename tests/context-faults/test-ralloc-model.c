@@ -62,6 +62,7 @@ model_free (int i)
   while (places[i].children->len > 0)
     {
       int child = g_array_index (places[i].children, int, 0);
+
       model_unlink (child);
       model_free (child);
     }
@@ -124,6 +125,7 @@ random_live (Random *random)
   for (unsigned tries = 0; tries < 2 * N_MODEL; tries++)
     {
       int i = (int) random_below (random, N_MODEL);
+
       if (places[i].node != NULL)
         return i;
     }
@@ -136,6 +138,7 @@ random_free (Random *random)
   for (unsigned tries = 0; tries < N_MODEL; tries++)
     {
       int i = (int) random_below (random, N_MODEL);
+
       if (places[i].node == NULL)
         return i;
     }
@@ -233,6 +236,7 @@ do_adopt (Random *random)
   for (int k = (int) places[from].children->len - 1; k >= 0; k--)
     {
       int child = g_array_index (places[from].children, int, k);
+
       g_array_prepend_val (places[to].children, child);
       places[child].parent = to;
     }
@@ -267,6 +271,7 @@ do_free_children (Random *random)
   while (places[i].children->len > 0)
     {
       int child = g_array_index (places[i].children, int, 0);
+
       model_unlink (child);
       model_free (child);
     }

@@ -43,16 +43,19 @@ other (void)
 }
 
 #define CALL(id, expression)                                                  \
-  static void call_##id (void *wrong)                                         \
+ static void call_##id (void *wrong)                                          \
+ {                                                                            \
   {                                                                           \
-    (void) wrong;                                                             \
-    expression;                                                               \
-  }
+   expression;                                                                \
+  }                                                                           \
+  (void) wrong;                                                               \
+ }
 
 static void G_GNUC_PRINTF (2, 3)
 with_list (void *wrong, const char *format, ...)
 {
   va_list args;
+
   va_start (args, format);
   sink = ralloc_vasprintf (wrong, format, args);
   va_end (args);
@@ -63,6 +66,7 @@ append_with_list (void *wrong, const char *format, ...)
 {
   va_list args;
   char *text = wrong;
+
   va_start (args, format);
   ralloc_vasprintf_append (&text, format, args);
   va_end (args);
@@ -74,6 +78,7 @@ rewrite_with_list (void *wrong, const char *format, ...)
   va_list args;
   char *text = wrong;
   size_t start = 0;
+
   va_start (args, format);
   ralloc_vasprintf_rewrite_tail (&text, &start, format, args);
   va_end (args);
@@ -83,6 +88,7 @@ static void G_GNUC_PRINTF (2, 3)
 linear_with_list (void *wrong, const char *format, ...)
 {
   va_list args;
+
   va_start (args, format);
   sink = ralloc_linear_vasprintf (wrong, format, args);
   va_end (args);
@@ -93,6 +99,7 @@ linear_append_with_list (void *wrong, const char *format, ...)
 {
   va_list args;
   char *text = NULL;
+
   va_start (args, format);
   ralloc_linear_vasprintf_append (wrong, &text, format, args);
   va_end (args);
@@ -104,6 +111,7 @@ linear_rewrite_with_list (void *wrong, const char *format, ...)
   va_list args;
   char *text = NULL;
   size_t start = 0;
+
   va_start (args, format);
   ralloc_linear_vasprintf_rewrite_tail (wrong, &text, &start, format, args);
   va_end (args);
@@ -126,6 +134,7 @@ static SliceTlsf *
 tlsf_in (const void *context)
 {
   SliceArenaOptions options = { .first_bytes = 4096 };
+
   return slice_tlsf_new_in (context, &options);
 }
 
@@ -133,6 +142,7 @@ static SlicePool *
 pool_in (const void *context)
 {
   SlicePoolOptions options = { .object_bytes = 24 };
+
   return slice_pool_new_in (context, &options);
 }
 
@@ -141,6 +151,7 @@ export_to (const void *context)
 {
   SliceLinear *linear = slice_linear_new (NULL);
   char *object = slice_linear_strdup (linear, "text");
+
   sink = slice_linear_export (linear, object, 5, context);
 }
 
@@ -435,9 +446,10 @@ output_of (const Call *call, Wrong wrong)
   char buffer[512];
   ssize_t n;
   int status;
+  pid_t child;
 
   g_assert_cmpint (pipe (pipe_ends), ==, 0);
-  pid_t child = fork ();
+  child = fork ();
   g_assert_cmpint (child, >=, 0);
   if (child == 0)
     {
@@ -489,6 +501,7 @@ call_all (bool has_mode, bool finds_foreign, bool finds_freed)
   for (size_t i = 0; i < G_N_ELEMENTS (calls); i++)
     {
       const Call *call = &calls[i];
+
       if (finds_freed)
         expect_name (call, FREED);
       for (int wrong = FOREIGN; finds_foreign && wrong <= FOREIGN_LATER;
@@ -509,6 +522,7 @@ test_names (gconstpointer data)
     {
       bool is_malloc = strcmp (options, "always-malloc") == 0;
       bool is_default = options[0] == '\0';
+
       call_all (!is_default, !is_default && !is_malloc, !is_malloc);
       return;
     }
@@ -535,6 +549,7 @@ main (int argc, char **argv)
     {
       char *path = g_strdup_printf ("/slice/ralloc-names/%s",
                                     i > 0 ? modes[i] : "default");
+
       g_test_add_data_func (path, modes[i], test_names);
       g_free (path);
     }

@@ -39,6 +39,7 @@ script_strings (void *root, void *linear)
   for (unsigned i = 0; i < 60 && text != NULL; i++)
     {
       char *before = text;
+
       length = strlen (text);
       if (!ralloc_asprintf_append (&text, "%0*u", 1 + (int) i * 7, i))
         {
@@ -138,6 +139,7 @@ script_family (void *root)
   for (size_t size = 10; size < 400000; size *= 4)
     {
       void *moved = reralloc_size (root, node, size);
+
       node = moved != NULL ? moved : node;
       for (unsigned i = 0; i < 50; i++)
         g_assert_true (children[i] == NULL

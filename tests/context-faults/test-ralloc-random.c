@@ -220,6 +220,7 @@ model_take (int i, int target)
     {
       int reference = INDEX (places[i].references, k);
       int owner = places[reference].parent;
+
       if (owner != model_keep && !model_ends_with (owner, target))
         {
           model_unlink (reference);
@@ -272,6 +273,7 @@ model_search (int target, bool *is_moved)
   for (unsigned q = 0; q < queue->len && !found; q++)
     {
       int at = INDEX (queue, q);
+
       found = model_take (at, target);
       while (found && at != target)
         {
@@ -306,6 +308,7 @@ model_first (int at)
   for (unsigned k = 0; k < places[at].children->len; k++)
     {
       int child = INDEX (places[at].children, k);
+
       if (at != model_keep || !places[child].stays)
         return child;
     }
@@ -456,6 +459,7 @@ live (void)
   for (unsigned tries = 0; tries < 4 * N_PLACES; tries++)
     {
       int i = (int) below (N_PLACES);
+
       if (places[i].is_used && places[i].node != NULL)
         return i;
     }
@@ -543,6 +547,7 @@ linear_fill (void *linear)
     {
       size_t size = below (40) == 0 ? below (40000) : below (100);
       char *object = ralloc_linear_alloc_child (linear, size);
+
       if (object != NULL)
         memset (object, 0xab, size);
     }
@@ -565,6 +570,7 @@ gc_fill (RallocGc *gc, bool may_sweep)
     {
       size_t size = below (40) == 0 ? below (400) : below (100);
       char *object = ralloc_gc_alloc_size (gc, size, 8);
+
       if (object != NULL)
         memset (object, 0xab, size);
     }
@@ -728,6 +734,7 @@ do_adopt (void)
   for (int k = (int) children->len - 1; k >= 0; k--)
     {
       int child = INDEX (children, k);
+
       if (to < 0 && places[child].kind == KIND_REFERENCE)
         continue;
       g_array_remove_index (children, k);
@@ -791,6 +798,7 @@ model_let_go (int ctx, int i)
   for (unsigned k = 0; k < places[i].references->len; k++)
     {
       int reference = INDEX (places[i].references, k);
+
       if (places[reference].parent == ctx)
         {
           model_unlink (reference);
@@ -849,6 +857,7 @@ free_all (void)
            && places[i].parent < 0)
       {
         bool is_freed = ralloc_try_free (places[i].node);
+
         g_assert_cmpint (is_freed, ==, model_free (i));
         check_destroyed ();
       }

@@ -310,6 +310,8 @@ tied_check (void *parent_of_user)
 static void
 test_reference_survives (void)
 {
+  void *between;
+
   tied_new ();
   ralloc_reference (tied.keep, tied.user);
   ralloc_free (tied.p);
@@ -323,7 +325,7 @@ test_reference_survives (void)
 
   /* By way of another node that comes first. */
   tied_new ();
-  void *between = ralloc_size (tied.p, 10);
+  between = ralloc_size (tied.p, 10);
   ralloc_unlink (tied.holder, tied.n);
   ralloc_reference (tied.holder, between);
   ralloc_reference (ralloc_size (between, 1), tied.n);
@@ -381,9 +383,11 @@ test_reference_chain (void)
       void *p = ralloc_context (NULL);
       void *first = ralloc_size (p, 10);
       void *last = first;
+
       for (unsigned i = 0; i < n; i++)
         {
           void *node = ralloc_size (p, 10);
+
           ralloc_set_destructor (node, count_destroyed);
           ralloc_reference (last, node);
           last = node;
@@ -449,6 +453,7 @@ test_free_children_order (void)
   for (int is_deep = 0; is_deep <= 1; is_deep++)
     {
       void *root = ralloc_context (NULL);
+
       set_tree (root, is_deep);
       ralloc_free_children (root);
       order_check ("ltpba");
@@ -483,14 +488,16 @@ test_free_children_nested (void)
 {
   static void (*const begin[]) (void *)
       = { free_inner, free_children_of_inner };
+  void *root;
+  void *other;
 
   order = g_string_new (NULL);
   for (unsigned k = 0; k < 4; k++)
     {
-      void *root = ralloc_context (NULL);
-      void *other = ralloc_context (NULL);
       bool is_outside = k / 2 != 0;
 
+      root = ralloc_context (NULL);
+      other = ralloc_context (NULL);
       of_other = set_tree (root, true);
       if (is_outside)
         ralloc_steal (other, of_other);
@@ -504,8 +511,8 @@ test_free_children_nested (void)
       ralloc_free (root);
     }
   /* What the outer node holds itself is given up, too. */
-  void *root = ralloc_context (NULL);
-  void *other = ralloc_context (NULL);
+  root = ralloc_context (NULL);
+  other = ralloc_context (NULL);
   of_other = set_new (NULL, "i");
   ralloc_reference (root, of_other);
   ralloc_reference (other, of_other);
@@ -860,6 +867,7 @@ test_limit_counts (void)
         {
           size_t used_root = ralloc_limit_used (root);
           size_t used_inner = ralloc_limit_used (inner);
+
           ralloc_set_limit (root, 0);
           ralloc_set_limit (inner, 0);
           g_assert_cmpuint (held (root), ==, used_root);
@@ -1060,14 +1068,14 @@ test_print_info (void)
 static void
 test_report_at_exit (void)
 {
+  /* Kept, so that no leak checker has a word in this. */
+  static void *volatile leaked, *volatile stolen, *volatile untracked;
+
   if (is_on (SLICE_OPTION_DEBUG))
     {
       g_test_skip ("places are known");
       return;
     }
-  /* Kept, so that no leak checker has a word in this. */
-  static void *volatile leaked, *volatile stolen, *volatile untracked;
-
   if (g_test_subprocess ())
     {
       ralloc_free (ralloc_context (NULL)); /* before: on no list */
@@ -1257,13 +1265,15 @@ test_marks (void)
 static void
 test_costs_nothing (void)
 {
+  void *root;
+  uint64_t before;
+
   if (is_on (SLICE_OPTION_DEBUG))
     {
       g_test_skip ("places are kept in records");
       return;
     }
-  void *root = ralloc_context (NULL);
-  uint64_t before;
+  root = ralloc_context (NULL);
 
   if (is_annotated ())
     {

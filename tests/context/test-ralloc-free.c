@@ -728,6 +728,7 @@ tree_run (bool asked_first)
     {
       unsigned *node
           = ralloc (i == 0 ? NULL : tree.nodes[tree.parents[i]], unsigned);
+
       *node = i;
       tree.nodes[i] = node;
       if (asked_first)
@@ -764,6 +765,7 @@ each_deed (bool asked_first, unsigned *n_trees)
   for (unsigned a = 0; a < n_assignments; a++)
     {
       unsigned rest = a;
+
       for (unsigned i = 0; i < tree.n; i++, rest /= N_DEEDS)
         tree.deeds[i] = rest % N_DEEDS;
       tree_run (asked_first);
@@ -1095,6 +1097,7 @@ test_children_within_children (void)
   for (unsigned depth = 0; depth < 4; depth++)
     {
       void *ctx = ralloc_context (NULL);
+
       nest.inner = ctx;
       for (unsigned i = 0; i < depth; i++)
         ctx = ralloc_size (ctx, 10);
@@ -1203,6 +1206,7 @@ static void
 test_few_leaves (void)
 {
   SliceStats before, after;
+
   for (unsigned n = 1; n < 10; n++)
     for (unsigned k = 0; k <= n; k++)
       for (unsigned kind = 0; kind < 4; kind++)

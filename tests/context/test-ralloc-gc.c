@@ -19,6 +19,7 @@ test_alignments (void)
     for (size_t align = 1; align <= 64; align *= 2)
       {
         unsigned char *object = ralloc_gc_alloc_size (gc, size, align);
+
         g_assert_cmpuint ((uintptr_t) object % align, ==, 0);
         memset (object, 0xcc, size);
         g_assert_true (ralloc_gc_get_context (object) == gc);
@@ -32,6 +33,7 @@ test_alignments (void)
     for (size_t size = 1; size < 100000; size *= 7)
       {
         void *object = ralloc_gc_alloc_size (gc, size, align);
+
         g_assert_cmpuint ((uintptr_t) object % align, ==, 0);
         memset (object, 1, size);
         g_assert_true (ralloc_gc_get_context (object) == gc);
@@ -426,6 +428,7 @@ test_sweep_freed (void)
   for (unsigned way = 0; way < 3; way++)
     {
       void *root = ralloc_context (NULL);
+
       late_parent = ralloc_gc_context (root);
       ralloc_set_destructor (ralloc_size (late_parent, 20), add_late_child);
       n_ended = 0;
@@ -578,6 +581,7 @@ test_overflow (void)
   for (unsigned i = 0; i <= G_N_ELEMENTS (counts); i++)
     {
       size_t count = i < G_N_ELEMENTS (counts) ? counts[i] : wraps;
+
       errno = 0;
       g_assert_null (ralloc_gc_alloc (gc, int, count));
       g_assert_cmpint (errno, ==, ENOMEM);

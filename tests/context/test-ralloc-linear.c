@@ -300,6 +300,7 @@ test_utilisation (void)
   for (unsigned i = 0; i < 1000; i++)
     {
       RallocLinear *linear = ralloc_linear_context (root);
+
       for (unsigned k = 0; k < 32; k++)
         ralloc_linear_alloc_child (linear, 48);
     }
@@ -404,6 +405,7 @@ test_text_grows (void)
   for (unsigned n = 1; n <= 8000; n++)
     {
       char *before = text;
+
       append (linear, &text, &end, n);
       n_moves += text != before;
       g_assert_cmpuint (ralloc_total_size (linear), <=,
@@ -429,6 +431,7 @@ test_text_by_turns (void)
   for (unsigned i = 0; i < 4000; i++)
     {
       char *before = texts[i % 2];
+
       append (linear, &texts[i % 2], &end, i);
       n_moves += texts[i % 2] != before;
       memset (ralloc_linear_alloc_child (linear, 40), 'x', 40);
@@ -477,11 +480,14 @@ test_text_limit (void)
 {
   void *root = ralloc_context (NULL);
   unsigned n = 0;
+  size_t used;
+  void *linear;
+  char *text;
 
   g_assert_true (ralloc_set_limit (root, 65536));
-  size_t used = ralloc_limit_used (root);
-  void *linear = ralloc_linear_context (root);
-  char *text = ralloc_linear_strdup (linear, "");
+  used = ralloc_limit_used (root);
+  linear = ralloc_linear_context (root);
+  text = ralloc_linear_strdup (linear, "");
   while (ralloc_linear_strcat (linear, &text, "x"))
     n++;
   g_assert_cmpint (errno, ==, ENOMEM);
@@ -524,11 +530,14 @@ test_realloc_large (void)
 {
   void *root = ralloc_context (NULL);
   size_t size = 1000;
+  size_t used;
+  void *linear;
+  char *object;
 
   g_assert_true (ralloc_set_limit (root, 1000000));
-  size_t used = ralloc_limit_used (root);
-  void *linear = ralloc_linear_context (root);
-  char *object = ralloc_linear_alloc_child (linear, size);
+  used = ralloc_limit_used (root);
+  linear = ralloc_linear_context (root);
+  object = ralloc_linear_alloc_child (linear, size);
   memset (object, 'x', size);
   for (; size < 100000; size += 80)
     {

@@ -231,6 +231,7 @@ wrong_pointers (const char *options)
   for (unsigned i = 0; i < N_NODES; i++)
     {
       size_t size = random_below (&random, 300);
+
       nodes[i] = ralloc_size (i < 10 ? root : nodes[random_below (&random, i)],
                               size);
       memset (nodes[i], (int) i, size);

@@ -105,6 +105,7 @@ tree_build (void *top, const Tree *tree, NodeKind kind, void **nodes, size_t n)
   for (size_t i = 0; i < n; i++)
     {
       void *parent = i > 0 && tree->shape != FLAT ? nodes[i - 1] : top;
+
       if (tree->shape == SPACED)
         parent = ralloc_context (parent);
       nodes[i] = node_new (parent, kind);
@@ -300,6 +301,7 @@ test_asked_holds (void)
       bool refuses = (i & 1) != 0;
       bool in_tree = (i & 2) != 0;
       void *parent;
+
       trial_begin (root, refuses);
       trial.victim = ralloc_size (in_tree ? trial.top : root, 16);
       ralloc_set_destructor (trial.victim, count_destroyed);
@@ -372,6 +374,7 @@ main (int argc, char **argv)
     {
       char *path = g_strdup_printf ("/slice/ralloc-references/%s",
                                     trees[i].name);
+
       g_test_add_data_func (path, &trees[i], test_large);
       g_free (path);
     }

@@ -133,6 +133,7 @@ exact_sizes (void)
   for (size_t size = 0; size <= SIZE_MAX_TRIED; size++)
     {
       char *node = ralloc_size (root, size);
+
       g_assert_cmpuint (ralloc_usable_size (node), ==, size);
       g_assert_cmpuint ((uintptr_t) node % 16, ==, 0);
     }

@@ -144,6 +144,7 @@ test_appends (void)
               g_string_append_printf (expected, "%s!", text);
               {
                 size_t from = start;
+
                 g_assert_true (ralloc_asprintf_rewrite_tail (&ours, &from,
                                                              "%s!", text));
                 g_assert_cmpuint (from, ==, expected->len);
@@ -220,6 +221,7 @@ test_own_format (void)
     {
       char *expected
           = g_strdup_printf ("%s%s|%s|%s", text, text, text, text);
+
       g_assert_true (
           ralloc_asprintf_append (&text, "%s|%s|%s", text, text, text));
       g_assert_cmpstr (text, ==, expected);

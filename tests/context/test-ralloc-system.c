@@ -56,6 +56,7 @@ test_never_dirty (void)
   for (unsigned step = 0; step < n_steps; step++)
     {
       size_t k = random_below (&random, N_LIVE);
+
       if (nodes[k] != NULL)
         {
           memset (nodes[k], 0xa5, sizes[k]);
@@ -124,6 +125,7 @@ test_gives_back (void)
   while (n < bytes)
     {
       size_t size = random_below (&random, 1000);
+
       memset (ralloc_size (root, size), 1, size);
       n += size + 32;
     }

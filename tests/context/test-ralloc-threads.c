@@ -70,6 +70,7 @@ build (void *data)
           size_t size = random_below (&random, 30) == 0
                             ? random_below (&random, 5000)
                             : random_below (&random, 150);
+
           nodes[k] = rzalloc_size (nodes[random_below (&random, k)], size);
         }
       linear = ralloc_linear_context (nodes[n - 1]);
@@ -86,6 +87,7 @@ destroy (void *data)
   for (unsigned i = 0; i < n_trees; i++)
     {
       void *tree = queue_get (data);
+
       ralloc_free (tree);
     }
   return NULL;
@@ -129,6 +131,7 @@ steal_over (void *data)
   for (unsigned i = 0; i < n_trees; i++)
     {
       void *subtree = ralloc_context (NULL);
+
       for (unsigned k = 0; k < 50; k++)
         ralloc_size (subtree, k);
       pthread_mutex_lock (&shared.mutex);

@@ -150,6 +150,7 @@ test_zeroed (void)
     for (size_t size = 0; size <= 5000; size += size < 600 ? 1 : 37)
       {
         unsigned char *node = rzalloc_size (root, size);
+
         for (size_t i = 0; i < size; i++)
           g_assert_cmpuint (node[i], ==, 0);
         memset (node, 0xff, size);
@@ -168,6 +169,7 @@ test_zeroed_growth (void)
     for (size_t new_size = old; new_size < 5000; new_size += 1 + new_size / 5)
       {
         unsigned char *node = ralloc_size (root, old);
+
         memset (node, 0x5a, old);
         node = rerzalloc_size (root, node, old, new_size);
         for (size_t i = 0; i < new_size; i++)
@@ -625,6 +627,7 @@ large_tree (void)
   for (unsigned i = 0; i < n; i++)
     {
       void *node = ralloc_size (branch != NULL ? branch : root, 24);
+
       if (i % EVERY == 0)
         {
           ralloc_set_destructor (node, note_destroyed);

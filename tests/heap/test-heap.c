@@ -474,6 +474,7 @@ main (int argc, char **argv)
   for (unsigned i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       char *name = g_strconcat ("/slice/heap/aligned/", modes[i], NULL);
+
       test_add_fresh (name, test_aligned);
       g_free (name);
       name = g_strconcat ("/slice/heap/no-alignment/", modes[i], NULL);

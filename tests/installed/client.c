@@ -24,6 +24,7 @@ main (void)
   for (int i = 1; i <= 1000; i++)
     {
       Node *node = slice_new (Node);
+
       node->number = i;
       node->next = list;
       list = node;

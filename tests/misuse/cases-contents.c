@@ -252,6 +252,7 @@ string_one_too_long (void)
   char *blocks[N_RUN];
   char text[SIZE + 1];
   bool harm = false;
+
   char *(*volatile copy) (char *, const char *) = strcpy;
 
   for (int i = 0; i < N_RUN; i++)

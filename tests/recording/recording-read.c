@@ -54,11 +54,13 @@ line_parse (const char *text, const char *fields, RecordedOp *op)
   op->letter = *text++;
   for (; *text != '\n' && *text != '\0'; fields++)
     {
+      char *end;
+      unsigned long number;
+
       if (*fields == '\0' || *text++ != ' ' || *text < '0' || *text > '9')
         return false;
-      char *end;
       errno = 0;
-      unsigned long number = strtoul (text, &end, 10);
+      number = strtoul (text, &end, 10);
       if (errno != 0 || number > UINT32_MAX)
         return false;
       text = end;
@@ -77,9 +79,11 @@ static const char *
 line_apply (Recording *recording, const char *text)
 {
   RecordedOp op = { 0 };
+  const char *fields;
+
   if (*text == '#' || *text == '\n')
     return NULL;
-  const char *fields = operation_fields (*text);
+  fields = operation_fields (*text);
   if (fields == NULL)
     return "no such operation";
   if (!line_parse (text, fields, &op))
@@ -103,9 +107,11 @@ bool
 recording_read (Recording *recording, FILE *file, const char *name)
 {
   char text[256];
+
   for (unsigned number = 1; fgets (text, sizeof text, file) != NULL; number++)
     {
       const char *wrong = line_apply (recording, text);
+
       if (strchr (text, '\n') == NULL && !feof (file))
         wrong = "the line is too long";
       if (wrong == NULL)
@@ -131,6 +137,7 @@ file_is_xz (FILE *file)
   char head[sizeof magic];
   bool is_xz = fread (head, 1, sizeof head, file) == sizeof head
                && memcmp (head, magic, sizeof head) == 0;
+
   rewind (file);
   return is_xz;
 }
@@ -140,6 +147,7 @@ static FILE *
 xz_open (const Recording *recording, FILE *file, pid_t *pid)
 {
   int ends[2];
+
   if (pipe (ends) != 0)
     return NULL;
   *pid = fork ();
@@ -170,12 +178,14 @@ read_xz (Recording *recording, FILE *file, const char *path)
   pid_t pid;
   int status;
   FILE *plain = xz_open (recording, file, &pid);
+  bool good;
+
   if (plain == NULL)
     {
       fprintf (stderr, "%s: xz: %s\n", recording->program, strerror (errno));
       return false;
     }
-  bool good = recording_read (recording, plain, path);
+  good = recording_read (recording, plain, path);
   fclose (plain);
   waitpid (pid, &status, 0);
   if (good && status != 0)
@@ -188,14 +198,16 @@ bool
 recording_read_path (Recording *recording, const char *path)
 {
   FILE *file = fopen (path, "re");
+  bool good;
+
   if (file == NULL)
     {
       fprintf (stderr, "%s: %s: %s\n", recording->program, path,
                strerror (errno));
       return false;
     }
-  bool good = file_is_xz (file) ? read_xz (recording, file, path)
-                                : recording_read (recording, file, path);
+  good = file_is_xz (file) ? read_xz (recording, file, path)
+                           : recording_read (recording, file, path);
   fclose (file);
   return good;
 }

@@ -45,6 +45,7 @@ static void
 node_link (Recording *recording, uint32_t index, uint32_t parent)
 {
   RecordedNode *nodes = recording->nodes;
+
   nodes[index].parent = parent;
   nodes[index].prev = 0;
   nodes[index].next = nodes[parent].child;
@@ -58,6 +59,7 @@ node_unlink (Recording *recording, uint32_t index)
 {
   RecordedNode *nodes = recording->nodes;
   const RecordedNode *node = &nodes[index];
+
   if (node->prev != 0)
     nodes[node->prev].next = node->next;
   else
@@ -84,9 +86,11 @@ node_free_tree (Recording *recording, uint32_t top)
   TELL (recording, freed, top);
   for (;;)
     {
+      uint32_t parent;
+
       while (nodes[index].child != 0)
         index = nodes[index].child;
-      uint32_t parent = nodes[index].parent;
+      parent = nodes[index].parent;
       node_unlink (recording, index);
       nodes[index].is_alive = false;
       TELL (recording, ended, index);
@@ -111,6 +115,7 @@ static uint32_t
 node_new (Recording *recording, char letter, uint32_t parent, uint32_t size)
 {
   uint32_t index = recording->n_nodes++;
+
   recording->nodes
       = recording_grow (recording->nodes, index, &recording->nodes_capacity,
                         sizeof *recording->nodes);
@@ -128,6 +133,7 @@ recording_add_own (Recording *recording, char letter, uint32_t parent,
                    uint32_t size)
 {
   uint32_t index = node_new (recording, letter, parent, size);
+
   TELL (recording, made, index);
   return index;
 }
@@ -139,6 +145,7 @@ id_find (const Recording *recording, uint32_t *id)
 {
   uint32_t index
       = *id < recording->ids_capacity ? recording->node_of_id[*id] : 0;
+
   if (index == 0)
     return "there never was such a block";
   if (!recording->nodes[index].is_alive)
@@ -156,9 +163,11 @@ id_find_or_root (const Recording *recording, uint32_t *id)
 static const char *
 id_reserve (Recording *recording, uint32_t id)
 {
+  uint32_t capacity;
+
   if (id == 0 || id >= IDS_MAX)
     return "the id is out of range";
-  uint32_t capacity = recording->ids_capacity;
+  capacity = recording->ids_capacity;
   if (id < capacity)
     return recording->node_of_id[id] != 0 ? "that id was used before" : NULL;
   recording->node_of_id
@@ -180,11 +189,13 @@ apply_make (Recording *recording, RecordedOp op)
   const char *wrong = op.letter == 'l'
                           ? id_find (recording, &op.other)
                           : id_find_or_root (recording, &op.other);
+  uint32_t index;
+
   if (wrong == NULL && op.letter != 'l')
     wrong = id_reserve (recording, id);
   if (wrong != NULL)
     return wrong;
-  uint32_t index = node_new (recording, op.letter, op.other, op.size);
+  index = node_new (recording, op.letter, op.other, op.size);
   if (op.letter != 'l')
     recording->node_of_id[id] = index;
   op.node = op.letter == 'l' ? 0 : index;
@@ -198,6 +209,7 @@ apply_resize (Recording *recording, RecordedOp op)
 {
   RecordedNode *node = &recording->nodes[op.node];
   uint32_t old_size = node->size;
+
   op.other = node->parent;
   TELL (recording, op, &op);
   node->size = op.size;
@@ -210,6 +222,7 @@ static const char *
 apply_steal (Recording *recording, RecordedOp op)
 {
   const char *wrong = id_find_or_root (recording, &op.other);
+
   if (wrong != NULL)
     return wrong;
   if (node_is_beneath (recording, op.other, op.node))
@@ -224,6 +237,7 @@ static const char *
 apply_adopt (Recording *recording, RecordedOp op)
 {
   const char *wrong = id_find_or_root (recording, &op.node);
+
   if (wrong == NULL)
     wrong = id_find (recording, &op.other);
   if (wrong != NULL)
@@ -241,10 +255,12 @@ static void
 sweep_end (Recording *recording, uint32_t context)
 {
   uint32_t child = recording->nodes[context].child;
+
   while (child != 0)
     {
       const RecordedNode *node = &recording->nodes[child];
       uint32_t next = node->next;
+
       if (node->letter == 'g'
           && node->sweep != recording->nodes[context].sweep)
         node_free_tree (recording, child);
@@ -257,6 +273,7 @@ static const char *
 apply_sweep (Recording *recording, RecordedOp op)
 {
   RecordedNode *node = &recording->nodes[op.node];
+
   op.other = op.letter == 'm' ? node->parent : 0;
   TELL (recording, op, &op);
   if (op.letter == 'S')
@@ -280,13 +297,15 @@ apply_free (Recording *recording, RecordedOp op)
 const char *
 recording_apply (Recording *recording, RecordedOp op)
 {
+  const char *wrong;
+
   if (strchr ("azpGgl", op.letter) != NULL)
     return apply_make (recording, op);
   if (strchr ("FdD", op.letter) != NULL)
     return NULL; /* consequences, and facts that a replay needs not */
   if (op.letter == 'o')
     return apply_adopt (recording, op);
-  const char *wrong = id_find (recording, &op.node);
+  wrong = id_find (recording, &op.node);
   if (wrong != NULL)
     return wrong;
   if (op.letter == 'r')
@@ -317,6 +336,7 @@ void
 recording_finish (Recording *recording)
 {
   uint32_t child;
+
   while ((child = recording->nodes[ROOT].child) != 0)
     apply_free (recording, (RecordedOp){ .letter = 'f', .node = child });
 }

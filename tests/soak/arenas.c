@@ -63,6 +63,7 @@ static size_t
 random_size (void)
 {
   size_t kind = below (64);
+
   if (kind == 0)
     return 1 + below (20000);
   return kind < 8 ? 1 + below (600) : 1 + below (72);
@@ -79,6 +80,7 @@ static void
 write_number (const Object *object)
 {
   size_t n = number_bytes (object);
+
   memset (object->at, (int) (object->number & 0xff), object->size);
   memcpy (object->at, &object->number, n);
   memcpy (object->at + object->size - n, &object->number, n);
@@ -91,6 +93,7 @@ look_at (const Object *object, size_t size)
   size_t n = number_bytes (object);
   size_t n_first = n < size ? n : size;
   size_t middle = size / 2;
+
   if (memcmp (object->at, &object->number, n_first) != 0)
     fail ("an object's start has changed");
   if (size == object->size
@@ -104,20 +107,24 @@ look_at (const Object *object, size_t size)
 static void
 look_at_one (void)
 {
+  const Object *object;
+
   if (n_live == 0)
     return;
-  const Object *object = &live[below (n_live)];
+  object = &live[below (n_live)];
   look_at (object, object->size);
 }
 
 static void
 add (void *at, size_t size, size_t alignment)
 {
+  Object object;
+
   if (at == NULL)
     fail ("no memory");
   if ((uintptr_t) at % alignment != 0)
     fail ("an object is not aligned");
-  Object object = { at, size, ++n_made * 0x9e3779b97f4a7c15u };
+  object = (Object){ at, size, ++n_made * 0x9e3779b97f4a7c15u };
   live[n_live++] = object;
   write_number (&object);
 }
@@ -139,6 +146,7 @@ resized (size_t index, void *at, size_t size)
 {
   Object *object = &live[index];
   Object old = *object;
+
   if (at == NULL)
     fail ("no memory to resize");
   old.at = at;
@@ -159,10 +167,12 @@ linear_add_text (SliceLinear *linear)
 {
   char text[128];
   size_t size = 1 + below (sizeof text);
+  char *copy;
+
   memset (text, 'x', size);
   text[size - 1] = '\0';
-  char *copy = below (2) == 0 ? slice_linear_strdup (linear, text)
-                              : slice_linear_copy (linear, size, text);
+  copy = below (2) == 0 ? slice_linear_strdup (linear, text)
+                        : slice_linear_copy (linear, size, text);
   if (copy == NULL || memcmp (copy, text, size) != 0)
     fail ("a copy differs");
   add (copy, size, 1);
@@ -175,11 +185,14 @@ linear_add_grown (SliceLinear *linear)
   size_t n_parts = below (20);
   size_t size = 0;
   size_t found;
+  char *object;
+
   memset (part, 'y', sizeof part);
   for (size_t i = 0; i < n_parts; i++)
     {
       size_t n = 1 + below (sizeof part);
       bool is_char = below (2) == 0;
+
       if (!(is_char ? slice_linear_grow_char (linear, 'y')
                     : slice_linear_grow (linear, n, part)))
         fail ("no memory to grow");
@@ -190,7 +203,7 @@ linear_add_grown (SliceLinear *linear)
       slice_linear_abandon (linear);
       return;
     }
-  char *object = slice_linear_finish (linear, &found);
+  object = slice_linear_finish (linear, &found);
   if (found != size || object == NULL)
     fail ("a grown object has another size");
   for (size_t i = 0; i < size; i++)
@@ -203,16 +216,20 @@ static void
 linear_change_last (SliceLinear *linear)
 {
   Object *last = &live[n_live - 1];
+  size_t size;
+  bool is_old;
+  void *at;
+
   if (below (3) == 0)
     {
       look_at (last, last->size);
       n_live -= slice_linear_free_last (linear, last->at, last->size);
       return;
     }
-  size_t size = random_size ();
+  size = random_size ();
   /* What is older than a mark stays there, and a copy is another object. */
-  bool is_old = n_marks > 0 && n_live <= marked[n_marks - 1];
-  void *at = slice_linear_resize (linear, last->at, last->size, size);
+  is_old = n_marks > 0 && n_live <= marked[n_marks - 1];
+  at = slice_linear_resize (linear, last->at, last->size, size);
   if (is_old && at != last->at)
     live[n_live++] = *last;
   resized (n_live - 1, at, size);
@@ -242,6 +259,7 @@ linear_step (void *arena)
   SliceLinear *linear = arena;
   size_t size = random_size ();
   size_t alignment = (size_t) 8 << below (6);
+
   switch (below (16))
     {
     case 0:
@@ -295,11 +313,13 @@ stack_step (void *arena)
   size_t alignment = (size_t) 8 << below (6);
   /* It rises to the most and falls again. */
   static bool rises;
+
   if (n_live == 0 || n_live > N_LIVE - 2)
     rises = n_live == 0;
   if (n_live > 0 && below (5) < (rises ? 2u : 3u))
     {
       Object top = live[n_live - 1];
+
       cut (n_live - 1);
       slice_stack_release (stack, top.at);
     }
@@ -314,6 +334,7 @@ static void *
 take_out (size_t index)
 {
   Object object = live[index];
+
   look_at (&object, object.size);
   live[index] = live[--n_live];
   return object.at;
@@ -323,6 +344,7 @@ static bool
 rises_now (void)
 {
   static bool rises;
+
   if (n_live < 5 || n_live > N_LIVE - 2)
     rises = n_live < 5;
   return n_live == 0 || below (5) < (rises ? 3u : 2u);
@@ -334,6 +356,7 @@ static void
 pool_step (void *arena)
 {
   SlicePool *pool = arena;
+
   if (below (20000) == 0)
     {
       cut (0);
@@ -356,10 +379,12 @@ tlsf_step (void *arena)
   SliceTlsf *tlsf = arena;
   const char *why;
   size_t size = random_size ();
+
   if (n_live > 0 && below (6) == 0)
     {
       size_t index = below (n_live);
       Object old = live[index];
+
       look_at (&old, old.size);
       resized (index, slice_tlsf_resize (tlsf, old.at, size), size);
     }
@@ -388,6 +413,7 @@ static void *
 arena_new (const char *name)
 {
   static const size_t sizes[] = { 8, 24, 40, 64, 200, 1000 };
+
   switch (name[0])
     {
     case 'l':
@@ -427,6 +453,7 @@ static void
 run (const Kind *kind, unsigned long long n)
 {
   void *arena = arena_new (kind->name);
+
   for (unsigned long long i = 0; i < n; i++)
     {
       kind->step (arena);
@@ -447,6 +474,7 @@ static int
 run_all (void)
 {
   size_t n = sizeof kinds / sizeof *kinds;
+
   printf ("1..%zu\n", n);
   for (size_t i = 0; i < n; i++)
     {

@@ -54,6 +54,7 @@ static uint32_t
 careful_random (CarefulThread *thread)
 {
   uint64_t x = thread->random;
+
   x ^= x << 13;
   x ^= x >> 7;
   x ^= x << 17;
@@ -102,6 +103,7 @@ pattern_verify (const Held *held, size_t size, const char *when)
   while (left > 0)
     {
       size_t n = left < sizeof word ? left : sizeof word;
+
       if (memcmp (at, &word, n) != 0)
         stress_fail (EXIT_FOUND,
                      "%s: the block of %u bytes at %p has changed near byte"
@@ -117,6 +119,7 @@ static void
 zero_verify (const Held *held)
 {
   const char *bytes = held->block;
+
   for (uint32_t i = 0; i < held->size; i++)
     if (bytes[i] != 0)
       stress_fail (EXIT_FOUND,
@@ -132,6 +135,7 @@ alignment_verify (const Careful *careful, const Held *held)
   uintptr_t rounded = (held->size + (uintptr_t)7) & ~(uintptr_t)7;
   uintptr_t alignment = rounded & -rounded;
   uintptr_t alignment_max = careful->options->contestant->alignment_max;
+
   if (alignment > alignment_max)
     alignment = alignment_max;
   if (((uintptr_t)held->block & (alignment - 1)) != 0)
@@ -149,6 +153,7 @@ held_alloc (const Careful *careful, Held *held, uint32_t size, uint32_t tag,
             bool zeroed)
 {
   const BlockCalls *calls = careful->calls;
+
   held->size = size;
   held->tag = tag;
   held->block = zeroed ? calls->alloc0 (size) : calls->alloc (size);
@@ -169,6 +174,7 @@ static void
 held_resize (const Careful *careful, Held *held, uint32_t size, uint32_t tag)
 {
   uint32_t old_size = held->size;
+
   pattern_verify (held, old_size, "before a resize");
   held->block = careful->calls->resize (old_size, size, held->block);
   held->size = size;
@@ -201,6 +207,8 @@ walk_step (Careful *careful, CarefulThread *thread)
 {
   const Options *options = careful->options;
   Held **place = &thread->held[careful_below (thread, options->n_blocks)];
+  uint32_t size;
+  uint32_t tag;
 
   if (options->share && careful_one_in (thread, STEPS_PER_SWAP))
     *place = __atomic_exchange_n (
@@ -208,8 +216,8 @@ walk_step (Careful *careful, CarefulThread *thread)
         __ATOMIC_ACQ_REL);
   if (options->lie != LIE_NONE && careful_one_in (thread, STEPS_PER_LIE))
     lie_tell (options->lie, careful->calls, *place, careful_random (thread));
-  uint32_t size = careful_below (thread, options->modulus);
-  uint32_t tag = careful_random (thread);
+  size = careful_below (thread, options->modulus);
+  tag = careful_random (thread);
   if (size > 0 && (*place)->size > 0
       && careful_one_in (thread, STEPS_PER_RESIZE))
     {
@@ -225,6 +233,7 @@ void
 careful_walk (Careful *careful, unsigned thread_index)
 {
   CarefulThread *thread = &careful->threads[thread_index];
+
   for (unsigned n = careful->options->n_blocks / 2; n > 0; n--)
     walk_step (careful, thread);
 }
@@ -241,6 +250,7 @@ careful_replay (Careful *careful, unsigned thread_index)
       Held *held = &thread->slots[op->slot];
       uint32_t size = op->word >> STREAM_KIND_BITS;
       unsigned kind = op->word & ((1u << STREAM_KIND_BITS) - 1);
+
       if (kind == STREAM_FREE)
         held_free (careful, held);
       else if (kind == STREAM_RESIZE)
@@ -262,6 +272,7 @@ careful_thread_init (const Careful *careful, CarefulThread *thread,
                      unsigned index)
 {
   const Options *options = careful->options;
+
   thread->random = (options->seed + UINT64_C (1)) * PATTERN_STEP
                    + index * (PATTERN_STEP << 1);
   if (careful->stream != NULL)
@@ -279,6 +290,7 @@ Careful *
 careful_new (const Options *options, const Stream *stream)
 {
   Careful *careful = stress_alloc (1, sizeof *careful);
+
   careful->options = options;
   careful->stream = stream;
   careful->calls = &options->contestant->calls;
@@ -308,6 +320,7 @@ static Held *
 held_first (const Careful *careful, const CarefulThread *thread)
 {
   unsigned i = 0;
+
   while (i + 1 < careful->options->n_blocks && thread->held[i]->size == 0)
     i++;
   return thread->held[i];
@@ -318,6 +331,7 @@ void
 careful_finish_thread (Careful *careful, unsigned thread_index)
 {
   CarefulThread *thread = &careful->threads[thread_index];
+
   if (thread->held == NULL)
     return;
   sabotage (careful->options, held_first (careful, thread));

@@ -23,6 +23,7 @@ void
 child_args_add (ChildArgs *args, const char *format, ...)
 {
   va_list arguments;
+
   if (args->n == CHILD_ARGS_MAX)
     stress_fail (EXIT_FOUND, "a child's command line is too long");
   va_start (arguments, format);
@@ -40,6 +41,8 @@ typedef struct
 static bool
 text_read (Text *text, int fd)
 {
+  ssize_t n;
+
   if (text->capacity - text->n < 1024)
     {
       text->capacity = text->capacity * 2 + 4096;
@@ -47,7 +50,7 @@ text_read (Text *text, int fd)
       if (text->text == NULL)
         stress_fail (EXIT_FOUND, "no memory for a child's output");
     }
-  ssize_t n = read (fd, text->text + text->n, text->capacity - text->n - 1);
+  n = read (fd, text->text + text->n, text->capacity - text->n - 1);
   if (n < 0 && errno == EINTR)
     return true;
   if (n > 0)
@@ -61,6 +64,7 @@ text_read_both (Text texts[2], const int fds[2])
 {
   struct pollfd polls[2] = { { .fd = fds[0], .events = POLLIN },
                              { .fd = fds[1], .events = POLLIN } };
+
   while (polls[0].fd >= 0 || polls[1].fd >= 0)
     {
       if (poll (polls, 2, -1) < 0 && errno != EINTR)
@@ -112,6 +116,7 @@ child_run (const ChildArgs *args, const char *preload, ChildResult *result)
 {
   int out[2], err[2];
   Text texts[2] = { { 0 }, { 0 } };
+  pid_t pid;
 
   fflush (NULL);
   if (pipe (out) != 0)
@@ -122,7 +127,7 @@ child_run (const ChildArgs *args, const char *preload, ChildResult *result)
       close (out[1]);
       return false;
     }
-  pid_t pid = fork ();
+  pid = fork ();
   if (pid == 0)
     {
       close (out[0]);

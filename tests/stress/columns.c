@@ -42,12 +42,13 @@ libc_directory (char *directory, size_t to_bytes)
 {
   Dl_info info;
   void *address = dlsym (RTLD_DEFAULT, "__libc_start_main");
+  const char *slash;
 
   directory[0] = '\0';
   if (address == NULL || dladdr (address, &info) == 0
       || info.dli_fname == NULL)
     return;
-  const char *slash = strrchr (info.dli_fname, '/');
+  slash = strrchr (info.dli_fname, '/');
   if (slash != NULL)
     snprintf (directory, to_bytes, "%.*s", (int) (slash - info.dli_fname),
               info.dli_fname);
@@ -57,14 +58,15 @@ static bool
 library_find (char *path, size_t to_bytes, const char *library)
 {
   char libc[200], usr_libc[210];
-  libc_directory (libc, sizeof libc);
-  snprintf (usr_libc, sizeof usr_libc, "/usr%s", libc);
   const char *const directories[]
       = { "/usr/local/lib", libc, usr_libc, "/usr/lib64", "/usr/lib" };
 
+  libc_directory (libc, sizeof libc);
+  snprintf (usr_libc, sizeof usr_libc, "/usr%s", libc);
   for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++)
     {
       int n = snprintf (path, to_bytes, "%s/%s", directories[i], library);
+
       if (*directories[i] != '\0' && n > 0 && (size_t) n < to_bytes
           && access (path, R_OK) == 0)
         return true;
@@ -79,6 +81,9 @@ column_try (Column *column)
 {
   ChildResult result;
   ChildArgs args = { 0 };
+  const char *said;
+  const char *file;
+  const char *why;
 
   child_args_add (&args, "--quiet");
   child_args_add (&args, "--json");
@@ -86,9 +91,9 @@ column_try (Column *column)
   child_args_add (&args, "--mode=%s", column->mode);
   if (!child_run (&args, column->preload, &result))
     stress_fail (EXIT_FOUND, "a child could not be made");
-  const char *said = result.err != NULL ? result.err : "";
-  const char *file = strrchr (column->preload, '/');
-  const char *why = strstr (said, ": ");
+  said = result.err != NULL ? result.err : "";
+  file = strrchr (column->preload, '/');
+  why = strstr (said, ": ");
   if (!WIFEXITED (result.status) || WEXITSTATUS (result.status) != 0)
     snprintf (column->missing, sizeof column->missing, "%.*s",
               (int)strcspn (why != NULL ? why + 2 : "it fails", "\n"),
@@ -104,6 +109,7 @@ static Column *
 column_add (Table *table, const char *name, const char *mode)
 {
   Column *column = &table->columns[table->n_columns++];
+
   column->name = name;
   column->mode = mode;
   return column;
@@ -115,15 +121,18 @@ table_find_columns (Table *table)
   for (unsigned i = 0; contestant_at (i) != NULL; i++)
     {
       const Contestant *contestant = contestant_at (i);
+      Column *column;
+
       if (contestant->is_empty)
         continue;
-      Column *column = column_add (table, contestant->name, contestant->name);
+      column = column_add (table, contestant->name, contestant->name);
       column->is_peer = strcmp (contestant->name, "malloc") == 0;
       column_try (column);
     }
   for (size_t i = 0; i < N_MALLOCS; i++)
     {
       Column *column = column_add (table, mallocs[i].name, "malloc");
+
       column->is_peer = true;
       for (size_t j = 0; mallocs[i].libraries[j] != NULL; j++)
         if (library_find (column->preload, sizeof column->preload,

@@ -35,6 +35,7 @@ static void
 op_append (Expansion *expansion, uint32_t slot, unsigned kind, uint32_t size)
 {
   Stream *stream = expansion->stream;
+
   if (stream->n_ops == UINT32_MAX)
     stress_fail (EXIT_FOUND, "no memory for a stream of this length");
   stream->ops = recording_grow (stream->ops, (uint32_t) stream->n_ops,
@@ -68,6 +69,7 @@ block_size (const Expansion *expansion, const RecordedNode *node,
             uint32_t size)
 {
   bool is_arena = strchr ("pGlg", node->letter) != NULL;
+
   if (is_arena && !expansion->with_arenas)
     return 0;
   return strchr ("lg", node->letter) != NULL ? size
@@ -78,6 +80,7 @@ static void
 block_alloc (Expansion *expansion, uint32_t node, uint32_t size, bool zeroed)
 {
   uint32_t slot = slot_take (expansion);
+
   expansion->slots[node] = slot;
   op_append (expansion, slot, zeroed ? STREAM_ALLOC0 : STREAM_ALLOC, size);
   expansion->stream->n_pairs++;
@@ -88,6 +91,7 @@ static void
 block_free (Expansion *expansion, uint32_t node, uint32_t size)
 {
   uint32_t slot = expansion->slots[node];
+
   op_append (expansion, slot, STREAM_FREE, size);
   slot_give (expansion, slot);
   expansion->slots[node] = NO_SLOT;
@@ -99,6 +103,7 @@ on_made (void *data, uint32_t index)
   Expansion *expansion = data;
   const RecordedNode *node = &expansion->recording.nodes[index];
   uint32_t size = block_size (expansion, node, node->size);
+
   expansion->slots = recording_grow (
       expansion->slots, index, &expansion->slots_capacity, sizeof (uint32_t));
   expansion->slots[index] = NO_SLOT;
@@ -113,6 +118,7 @@ on_resized (void *data, uint32_t index, uint32_t old_recorded)
   const RecordedNode *node = &expansion->recording.nodes[index];
   uint32_t size = block_size (expansion, node, node->size);
   uint32_t old_size = block_size (expansion, node, old_recorded);
+
   if (old_size == 0 && size > 0)
     block_alloc (expansion, index, size, false);
   else if (old_size > 0 && size == 0)
@@ -120,6 +126,7 @@ on_resized (void *data, uint32_t index, uint32_t old_recorded)
   else if (size > 0)
     {
       uint32_t slot = expansion->slots[index];
+
       op_append (expansion, slot, STREAM_RESIZE, size);
       op_append (expansion, slot, STREAM_RESIZE, old_size);
       expansion->stream->n_resizes++;
@@ -132,6 +139,7 @@ on_ended (void *data, uint32_t index)
 {
   Expansion *expansion = data;
   const RecordedNode *node = &expansion->recording.nodes[index];
+
   if (expansion->slots[index] != NO_SLOT)
     block_free (expansion, index, block_size (expansion, node, node->size));
 }
@@ -151,10 +159,13 @@ stream_read (Stream *stream, const char *path, bool with_arenas,
                           .with_arenas = with_arenas,
                           .header_bytes = header_bytes,
                           .stream = stream };
+  bool good;
+  size_t n_ops;
+
   memset (stream, 0, sizeof *stream);
   recording_init (&expansion.recording);
-  bool good = recording_read_path (&expansion.recording, path);
-  size_t n_ops = stream->n_ops;
+  good = recording_read_path (&expansion.recording, path);
+  n_ops = stream->n_ops;
   recording_finish (&expansion.recording);
   stream->n_left = stream->n_ops - n_ops;
   recording_clear (&expansion.recording);

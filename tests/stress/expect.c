@@ -55,6 +55,7 @@ error_number (const char *text)
 {
   static const char start[] = "slice: error ";
   const char *message = text == NULL ? NULL : strstr (text, start);
+
   return message == NULL ? 0 : atoi (message + sizeof start - 1);
 }
 
@@ -90,10 +91,12 @@ lie_try (const Options *options, LieKind kind, Score *score, bool explain)
   for (unsigned trial = 0; trial < options->n_expect; trial++)
     {
       ChildResult result;
+      const char *message;
+
       if (!child_of (options, kind, trial, &result))
         stress_fail (EXIT_FOUND, "a child could not be made");
       own.n_told++;
-      const char *message
+      message
           = result.err != NULL ? strstr (result.err, "slice: error") : NULL;
       if (message != NULL)
         snprintf (example, sizeof example, "%.*s",
@@ -116,11 +119,13 @@ static bool
 truth_passes (const Options *options)
 {
   ChildResult result;
+  bool good;
+
   if (setenv ("SLICE_OPTIONS", "checked", 1) != 0
       || !child_of (options, LIE_NONE, 1, &result))
     stress_fail (EXIT_FOUND, "a child could not be made");
   unsetenv ("SLICE_OPTIONS");
-  bool good = WIFEXITED (result.status) && WEXITSTATUS (result.status) == 0;
+  good = WIFEXITED (result.status) && WEXITSTATUS (result.status) == 0;
   if (!good)
     {
       fprintf (stderr, "slice-test: a child that told no lie failed\n");

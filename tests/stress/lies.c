@@ -85,13 +85,14 @@ lie_tell (LieKind kind, const BlockCalls *calls, const Held *held,
   char variable[64] = { 0 };
   char *block = held->block;
   uint32_t size = held->size;
+  void *other;
 
   if (kind == LIE_ANY)
     kind = (LieKind)(LIE_NONE + 1 + random % (N_LIES - 1));
   if (size < lie_size_min (kind))
     return;
   lie_announce (kind, block, size);
-  void *other = calls->alloc (size);
+  other = calls->alloc (size);
   switch (kind)
     {
     case LIE_SIZE_UP:

@@ -154,8 +154,10 @@ number_parse (const char *option, const char *text, uint64_t least,
               uint64_t most)
 {
   char *end;
+  unsigned long long number;
+
   errno = 0;
-  unsigned long long number = strtoull (text, &end, 10);
+  number = strtoull (text, &end, 10);
   if (*text < '0' || *text > '9' || *end != '\0' || errno != 0
       || number < least || number > most)
     stress_fail (EXIT_USAGE, "--%s: '%s' is no number from %llu to %llu",
@@ -169,6 +171,7 @@ seconds_parse (const char *text)
 {
   char *end;
   double seconds = strtod (text, &end);
+
   if (end == text || *end != '\0' || !(seconds > 0 && seconds <= SECONDS_MAX))
     stress_fail (EXIT_USAGE, "--seconds: '%s' is no number above 0 up to %d",
                  text, SECONDS_MAX);
@@ -179,6 +182,7 @@ static const Contestant *
 mode_parse (const char *text)
 {
   const Contestant *contestant = contestant_by_name (text);
+
   if (contestant == NULL)
     stress_fail (EXIT_USAGE, "--mode: there is no '%s' (see --help)", text);
   return contestant;
@@ -206,6 +210,7 @@ static LieKind
 lie_parse (const char *text)
 {
   LieKind kind = text == NULL ? LIE_ANY : lie_by_name (text);
+
   if (kind == LIE_NONE)
     stress_fail (EXIT_USAGE, "--lie: there is no '%s' (see --help)", text);
   return kind;
@@ -228,6 +233,7 @@ prime_not_above (uint32_t n)
   for (; n >= 2; n--)
     {
       uint32_t divisor = 2;
+
       while (divisor * divisor <= n && n % divisor != 0)
         divisor++;
       if (divisor * divisor > n)

@@ -24,12 +24,13 @@ void
 progress_show (Progress *progress, double fraction, const char *what)
 {
   char bar[BAR_CELLS + 1];
+  double spent_sec;
 
   if (!progress->shown)
     return;
   if (fraction > 1)
     fraction = 1;
-  double spent_sec = clock_wall_sec () - progress->began_sec;
+  spent_sec = clock_wall_sec () - progress->began_sec;
   for (int i = 0; i < BAR_CELLS; i++)
     bar[i] = i < (int)(fraction * BAR_CELLS) ? '#' : '.';
   bar[BAR_CELLS] = '\0';

@@ -59,6 +59,7 @@ static void
 print_ratios (const Table *table, const Cell *cell, FigureField field)
 {
   int slice = table_column (table, "slice");
+
   if (slice < 0)
     return;
   printf ("%-10s", "  to slice");
@@ -126,6 +127,7 @@ print_cells (const Table *table)
   for (unsigned i = 0; i < table->n_cells; i++)
     {
       const Cell *cell = &table->cells[i];
+
       if (i == 0 || !cells_are_alike (cell, &table->cells[i - 1]))
         print_heading (table, cell);
       print_cell (table, cell);
@@ -143,11 +145,13 @@ best_peer (const Table *table, const Cell *cell, FigureField field)
 {
   const char *name = NULL;
   double best = INFINITY;
+
   for (unsigned i = 0; i < table->n_columns; i++)
     {
       double value = table->columns[i].is_peer
                          ? table_median (table, cell, i, field)
                          : NAN;
+
       if (value < best)
         {
           best = value;
@@ -169,6 +173,7 @@ static void
 print_cell_name (const Cell *cell)
 {
   char name[48];
+
   if (cell->replay)
     snprintf (name, sizeof name, "recording, %u thr.", cell->n_threads);
   else
@@ -274,6 +279,7 @@ json_rounds (const Table *table, const Cell *cell, unsigned column,
   for (unsigned round = 0; round < table->n_rounds; round++)
     {
       double value;
+
       memcpy (&value,
               (const char *)&cell->figures[round * table->n_columns + column]
                   + field,
@@ -288,6 +294,7 @@ static void
 json_run (const Table *table, const Cell *cell, unsigned column)
 {
   int slice = table_column (table, "slice");
+
   printf ("%s\n      {\"column\": \"%s\"", column > 0 ? "," : "",
           table->columns[column].name);
   json_rounds (table, cell, column, "cpu_nsec_per_pair", CPU);

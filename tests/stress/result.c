@@ -14,6 +14,7 @@ malloc_file (void)
 {
   Dl_info info;
   void *address = dlsym (RTLD_DEFAULT, "malloc");
+
   if (address == NULL || dladdr (address, &info) == 0
       || info.dli_fname == NULL)
     return "unknown";

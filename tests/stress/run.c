@@ -62,6 +62,7 @@ static void
 worker_lap (Worker *worker)
 {
   const Gang *gang = worker->gang;
+
   if (gang->careful != NULL && gang->stream != NULL)
     careful_replay (gang->careful, worker->index);
   else if (gang->careful != NULL)
@@ -124,10 +125,11 @@ static void
 worker_warm (Worker *worker)
 {
   double began = clock_thread_sec ();
+  unsigned n;
+
   worker_lap (worker);
   worker->first_sec = clock_thread_sec () - began;
-  unsigned n
-      = worker->gang->stream != NULL ? WARM_REPLAY_LAPS : WARM_WALK_LAPS;
+  n = worker->gang->stream != NULL ? WARM_REPLAY_LAPS : WARM_WALK_LAPS;
   while (--n > 0)
     worker_lap (worker);
 }
@@ -153,12 +155,13 @@ worker_main (void *data)
 {
   Worker *worker = data;
   Gang *gang = worker->gang;
+  double cpu_began_sec;
 
   worker_fill (worker);
   worker_warm (worker);
   pthread_barrier_wait (&gang->start);
   worker->began_sec = clock_wall_sec ();
-  double cpu_began_sec = clock_thread_sec ();
+  cpu_began_sec = clock_thread_sec ();
   worker_timed_laps (worker);
   worker->cpu_sec = clock_thread_sec () - cpu_began_sec;
   worker->ended_sec = clock_wall_sec ();
@@ -185,9 +188,12 @@ static void
 gang_watch (Gang *gang)
 {
   Progress progress;
+  double began_sec;
+  struct timespec nap;
+
   progress_begin (&progress, !gang->options->quiet);
-  double began_sec = clock_wall_sec ();
-  const struct timespec nap = { 0, PROGRESS_NSEC };
+  began_sec = clock_wall_sec ();
+  nap = (struct timespec){ 0, PROGRESS_NSEC };
   while (progress.shown
          && __atomic_load_n (&gang->n_done, __ATOMIC_RELAXED)
                 < gang->options->n_threads)
@@ -203,14 +209,17 @@ static void
 gang_start (Gang *gang)
 {
   unsigned n_threads = gang->options->n_threads;
+
   pthread_barrier_init (&gang->start, NULL, n_threads);
   pthread_barrier_init (&gang->stop, NULL, n_threads);
   for (unsigned i = 0; i < n_threads; i++)
     {
       Worker *worker = &gang->workers[i];
+      int error;
+
       worker->gang = gang;
       worker->index = i;
-      int error = pthread_create (&worker->thread, NULL, worker_main, worker);
+      error = pthread_create (&worker->thread, NULL, worker_main, worker);
       if (error != 0)
         stress_fail (EXIT_FOUND, "thread %u of %u can't be made: %s", i + 1,
                      n_threads, strerror (error));
@@ -230,6 +239,7 @@ gang_sum (const Gang *gang, RunResult *result)
   for (unsigned i = 0; i < gang->options->n_threads; i++)
     {
       const Worker *worker = &gang->workers[i];
+
       n_laps += worker->n_laps;
       result->cpu_sec += worker->cpu_sec;
       first_sec += worker->first_sec;
@@ -269,6 +279,7 @@ static void
 slices_settle (const Options *options, RunResult *result)
 {
   SliceStats stats;
+
   if (!options->contestant->is_slice || options->contestant->is_empty)
     return;
   if (slice_get_stats (&stats))
@@ -286,6 +297,7 @@ static uint64_t
 pairs_per_lap (const Gang *gang)
 {
   uint64_t n_pairs = gang->options->n_blocks / 2;
+
   if (gang->stream != NULL)
     return gang->stream->n_pairs;
   if (gang->options->order == ORDER_ROWS && gang->careful == NULL)

@@ -27,9 +27,11 @@ run_once (const Options *options)
   bool replays = options->replay_path != NULL || options->expanded_fd >= 0;
   Stream stream = { 0 };
   RunResult result;
+  const char *missing;
+  bool good;
 
   walk_modulus = options->modulus;
-  const char *missing = options->contestant->prepare (options);
+  missing = options->contestant->prepare (options);
   if (missing != NULL)
     {
       fprintf (stderr, "slice-test: %s: %s\n", options->contestant->name,
@@ -38,7 +40,7 @@ run_once (const Options *options)
     }
   if (replays && !stream_load (options, &stream))
     return EXIT_FOUND;
-  bool good = run_gang (options, replays ? &stream : NULL, &result);
+  good = run_gang (options, replays ? &stream : NULL, &result);
   if (options->json)
     result_print_json (options, replays ? &stream : NULL, &result);
   else
@@ -52,11 +54,12 @@ int
 slice_test (int argc, char **argv)
 {
   Options options;
+  int code;
 
   options_parse (&options, argc, argv);
-  int code = options.table          ? table_run (&options)
-             : options.n_expect > 0 ? expect_caught (&options)
-                                    : run_once (&options);
+  code = options.table          ? table_run (&options)
+         : options.n_expect > 0 ? expect_caught (&options)
+                                : run_once (&options);
   stress_output_end ();
   return code;
 }

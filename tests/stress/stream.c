@@ -19,9 +19,12 @@ int
 stream_to_file (const Stream *stream)
 {
   FILE *file = tmpfile ();
+  Stream head;
+  int fd;
+
   if (file == NULL)
     return -1;
-  Stream head = *stream;
+  head = *stream;
   head.ops = NULL;
   if (fwrite (&head, sizeof head, 1, file) != 1
       || fwrite (stream->ops, sizeof (StreamOp), stream->n_ops, file)
@@ -31,7 +34,7 @@ stream_to_file (const Stream *stream)
       fclose (file);
       return -1;
     }
-  int fd = dup (fileno (file));
+  fd = dup (fileno (file));
   fclose (file);
   return fd;
 }
@@ -41,10 +44,11 @@ bool
 stream_from_file (Stream *stream, int fd)
 {
   struct stat status;
+  char *bytes;
+
   if (fstat (fd, &status) != 0 || (size_t)status.st_size < sizeof *stream)
     return false;
-  char *bytes
-      = mmap (NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  bytes = mmap (NULL, (size_t) status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (bytes == MAP_FAILED)
     return false;
   memcpy (stream, bytes, sizeof *stream);

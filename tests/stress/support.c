@@ -13,6 +13,7 @@ static double
 clock_sec (clockid_t clock)
 {
   struct timespec now;
+
   clock_gettime (clock, &now);
   return (double)now.tv_sec + (double)now.tv_nsec / NSEC_PER_SEC;
 }
@@ -34,6 +35,7 @@ void *
 stress_alloc (size_t n, size_t size)
 {
   void *array = calloc (n > 0 ? n : 1, size);
+
   if (array == NULL)
     stress_fail (EXIT_FOUND, "no memory for %zu times %zu bytes", n, size);
   return array;
@@ -44,6 +46,7 @@ void
 stress_fail (int code, const char *format, ...)
 {
   va_list arguments;
+
   fputs ("slice-test: ", stderr);
   va_start (arguments, format);
   vfprintf (stderr, format, arguments);

@@ -39,6 +39,7 @@ static void
 table_add_walks (Table *table, WalkOrder order, const unsigned *n_threads)
 {
   static const uint32_t sizes[] = { 512, 1024 };
+
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     for (const unsigned *n = n_threads; *n > 0; n++)
       cell_add (table, false, order, sizes[i], *n, false);
@@ -91,8 +92,10 @@ static double
 json_number (const char *json, const char *key)
 {
   char quoted[48];
+  const char *at;
+
   snprintf (quoted, sizeof quoted, "\"%s\": ", key);
-  const char *at = json == NULL ? NULL : strstr (json, quoted);
+  at = json == NULL ? NULL : strstr (json, quoted);
   return at == NULL ? NAN : strtod (at + strlen (quoted), NULL);
 }
 
@@ -182,6 +185,7 @@ table_run_children (Table *table)
           Cell *cell = &table->cells[c];
           unsigned index = (i + round) % table->n_columns;
           Column *column = &table->columns[index];
+
           cell_name (cell, column, name, sizeof name);
           progress_show (&progress, (double)n_done++ / n_runs, name);
           cell->figures[round * table->n_columns + index]
@@ -197,6 +201,7 @@ static int
 double_compare (const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
+
   return (x > y) - (x < y);
 }
 
@@ -205,6 +210,7 @@ static double
 median (double *values, unsigned n)
 {
   unsigned n_real = 0;
+
   for (unsigned i = 0; i < n; i++)
     if (!isnan (values[i]))
       values[n_real++] = values[i];
@@ -221,6 +227,7 @@ figure (const Table *table, const Cell *cell, unsigned round, unsigned column,
 {
   const Figures *figures = &cell->figures[round * table->n_columns + column];
   double value;
+
   memcpy (&value, (const char *)figures + field, sizeof value);
   return value;
 }
@@ -230,6 +237,7 @@ table_median (const Table *table, const Cell *cell, unsigned column,
               FigureField field)
 {
   double values[1 << 7];
+
   for (unsigned round = 0; round < table->n_rounds; round++)
     values[round] = figure (table, cell, round, column, field);
   return median (values, table->n_rounds);
@@ -240,6 +248,7 @@ table_median_ratio (const Table *table, const Cell *cell, unsigned column,
                     unsigned to, FigureField field)
 {
   double values[1 << 7];
+
   for (unsigned round = 0; round < table->n_rounds; round++)
     values[round] = figure (table, cell, round, column, field)
                     / figure (table, cell, round, to, field);
@@ -251,12 +260,15 @@ table_median_to_best (const Table *table, const Cell *cell, unsigned column,
                       FigureField field)
 {
   double values[1 << 7];
+
   for (unsigned round = 0; round < table->n_rounds; round++)
     {
       double best = NAN;
+
       for (unsigned i = 0; i < table->n_columns; i++)
         {
           double value = figure (table, cell, round, i, field);
+
           if (table->columns[i].is_peer && !isnan (value)
               && (isnan (best) || value < best))
             best = value;
@@ -294,6 +306,7 @@ int
 table_run (const Options *options)
 {
   Table *table = stress_alloc (1, sizeof *table);
+  int code;
 
   /* An environment made for checking would slow GLib down unseen. */
   unsetenv ("G_SLICE");
@@ -310,9 +323,9 @@ table_run (const Options *options)
     report_print_json (table);
   else
     report_print (table);
-  int code = table->n_failed == 0 && table_column (table, "slice") >= 0
-                 ? EXIT_GOOD
-                 : EXIT_FOUND;
+  code = table->n_failed == 0 && table_column (table, "slice") >= 0
+             ? EXIT_GOOD
+             : EXIT_FOUND;
   table_destroy (table);
   return code;
 }

@@ -38,6 +38,7 @@ type_is (const char *name, const JsonValue *value)
 {
   static const char *const names[]
       = { "null", "boolean", "number", "string", "array", "object" };
+
   if (strcmp (name, "integer") == 0)
     return value->type == JSON_NUMBER && value->number == floor (value->number);
   return strcmp (name, names[value->type]) == 0;
@@ -74,10 +75,12 @@ static bool
 number_check (Check *check, const char *word, const JsonValue *wanted,
               const JsonValue *value)
 {
+  bool good;
+
   if (value->type != JSON_NUMBER)
     return true;
-  bool good = strcmp (word, "minimum") == 0 ? value->number >= wanted->number
-                                            : value->number <= wanted->number;
+  good = strcmp (word, "minimum") == 0 ? value->number >= wanted->number
+                                       : value->number <= wanted->number;
   return good || wrong (check, word);
 }
 
@@ -88,6 +91,7 @@ required_check (Check *check, const JsonValue *names, const JsonValue *value)
     if (sli_json_get (value, names->items[i].text) == NULL)
       {
         char what[128];
+
         snprintf (what, sizeof what, "no \"%.100s\"", names->items[i].text);
         return wrong (check, what);
       }
@@ -100,11 +104,13 @@ part_check (Check *check, const JsonValue *schema, const JsonValue *part,
             size_t place)
 {
   size_t end = strlen (check->path);
+  bool good;
+
   if (part->key != NULL)
     snprintf (check->path + end, sizeof check->path - end, "/%s", part->key);
   else
     snprintf (check->path + end, sizeof check->path - end, "/%zu", place);
-  bool good = value_check (check, schema, part);
+  good = value_check (check, schema, part);
   check->path[end] = '\0';
   return good;
 }
@@ -113,6 +119,7 @@ static bool
 items_check (Check *check, const JsonValue *schema, const JsonValue *value)
 {
   bool good = true;
+
   if (value->type == JSON_ARRAY)
     for (size_t i = 0; good && i < value->n_items; i++)
       good = part_check (check, schema, &value->items[i], i);
@@ -125,15 +132,18 @@ properties_check (Check *check, const JsonValue *schema,
 {
   const JsonValue *known = sli_json_get (schema, "properties");
   const JsonValue *rest = sli_json_get (schema, "additionalProperties");
+
   for (size_t i = 0; value->type == JSON_OBJECT && i < value->n_items; i++)
     {
       const JsonValue *part = &value->items[i];
       const JsonValue *own = sli_json_get (known, part->key);
+
       if (own == NULL && (rest == NULL || rest->type == JSON_BOOL))
         {
+          char what[128];
+
           if (rest == NULL || rest->number != 0)
             continue;
-          char what[128];
           snprintf (what, sizeof what, "\"%.100s\" is not known", part->key);
           return wrong (check, what);
         }
@@ -149,9 +159,11 @@ one_check (Check *check, const JsonValue *schemas, const JsonValue *value)
   size_t n_good = 0;
   /* of those that do not fit the one that got furthest tells most */
   char furthest[sizeof check->why] = "";
+
   for (size_t i = 0; i < schemas->n_items; i++)
     {
       Check trial = *check;
+
       trial.why[0] = '\0';
       n_good += value_check (&trial, &schemas->items[i], value);
       if (strcspn (trial.why, ":") > strcspn (furthest, ":"))
@@ -174,6 +186,7 @@ ref_check (Check *check, const char *name, const JsonValue *value)
             ? NULL
             : sli_json_get (sli_json_get (check->root, "$defs"),
                             name + sizeof prefix - 1);
+
   return found == NULL ? wrong (check, "the schema names what it has not")
                        : value_check (check, found, value);
 }
@@ -183,6 +196,7 @@ word_check (Check *check, const JsonValue *schema, const JsonValue *word,
             const JsonValue *value)
 {
   const char *name = word->key;
+
   if (strcmp (name, "type") == 0)
     return type_check (check, word, value);
   if (strcmp (name, "const") == 0)
@@ -221,6 +235,7 @@ main (int argc, char **argv)
   char error[256];
   JsonValue *schema = argc < 3 ? NULL : sli_json_load (argv[1], error);
   int status = 0;
+
   if (schema == NULL)
     {
       fprintf (stderr, "check-schema: %s\n",
@@ -231,6 +246,7 @@ main (int argc, char **argv)
     {
       Check check = { .root = schema };
       JsonValue *document = sli_json_load (argv[i], error);
+
       if (document == NULL || !value_check (&check, schema, document))
         {
           status = 1;

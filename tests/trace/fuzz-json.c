@@ -20,25 +20,29 @@ LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n)
 {
   char error[256];
   char *text = malloc (n + 1);
+  JsonValue *value;
+  static FILE *null;
+  JsonValue *parts[4];
+
   memcpy (text, bytes, n);
   text[n] = '\0';
-  JsonValue *value = sli_json_parse (text, error);
+  value = sli_json_parse (text, error);
   free (text);
   if (value == NULL)
     return 0;
-  static FILE *null;
   if (null == NULL)
     null = fopen ("/dev/null", "we");
-  JsonValue *parts[4];
   for (int i = 0; i < 4; i++)
     {
       static const char *const names[]
           = { "patterns", "advice", "replay", "times" };
+
       parts[i] = (JsonValue *)sli_json_get (value, names[i]);
     }
   if (parts[0] != NULL)
     {
       Report report = { parts[0], parts[1], parts[2], parts[3] };
+
       sli_report_text (&report, null);
       sli_report_html (&report, null);
     }

@@ -26,8 +26,10 @@ checksums_mend (uint8_t *bytes, size_t n)
   for (size_t at = sizeof (TraceFileHead); at + sizeof (TraceBlockHead) <= n;)
     {
       TraceBlockHead head;
+      size_t left;
+
       memcpy (&head, bytes + at, sizeof head);
-      size_t left = n - at - sizeof head;
+      left = n - at - sizeof head;
       if (head.packed_bytes > left)
         head.packed_bytes = (uint32_t)left;
       if (head.type == TRACE_BLOCK_MODULES)
@@ -48,6 +50,7 @@ is_readable (const char *path)
   char error[512];
   TraceEvent event;
   TraceReader *reader = sli_trace_open_any (path, error);
+
   if (reader == NULL)
     return false;
   for (int pass = 0; pass < 2; pass++)
@@ -66,13 +69,16 @@ profile_write (const char *path)
   static const ProfileOptions options
       = { .n_hot = 4, .chosen_time = -1, .takes_sampled = true };
   static FILE *null;
+  Profile *profile;
+
   if (null == NULL)
     null = fopen ("/dev/null", "we");
-  Profile *profile = sli_profile_new (path, &options);
+  profile = sli_profile_new (path, &options);
   sli_profile_write (profile, null, NULL);
   if (profile->sample_bytes == 0)
     {
       ReplayFile operations = sli_replay_write (profile, &options);
+
       sli_replay_file_close (&operations);
     }
   sli_profile_free (profile);
@@ -82,17 +88,21 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *bytes, size_t n)
 {
   char path[64];
+  uint8_t *copy;
+  TraceFileHead *head;
+  int fd;
+
   if (n < sizeof (TraceFileHead))
     return 0;
-  uint8_t *copy = malloc (n);
+  copy = malloc (n);
   memcpy (copy, bytes, n);
-  TraceFileHead *head = (TraceFileHead *)copy;
+  head = (TraceFileHead *) copy;
   memcpy (head->magic, TRACE_MAGIC, sizeof head->magic);
   head->byte_order = TRACE_BYTE_ORDER;
   if (head->ticks_per_sec == 0)
     head->ticks_per_sec = 1;
   checksums_mend (copy, n);
-  int fd = memfd_create ("trace", MFD_CLOEXEC);
+  fd = memfd_create ("trace", MFD_CLOEXEC);
   snprintf (path, sizeof path, "/proc/self/fd/%d", fd);
   if (write (fd, copy, n) == (ssize_t)n && is_readable (path))
     profile_write (path);

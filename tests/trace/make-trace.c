@@ -31,6 +31,7 @@ maker_new (const char *path, uint32_t seed)
 {
   Maker *maker = calloc (1, sizeof *maker);
   TraceFileHead head = { .ticks_per_sec = 1000000000 };
+
   maker->writer = sli_trace_create (path, &head);
   if (maker->writer == NULL)
     abort ();
@@ -70,6 +71,7 @@ uint32_t
 maker_site (Maker *maker, uint64_t a, uint64_t b, uint64_t c)
 {
   uint32_t node = node_of (maker, 0, 0x900000);
+
   if (c != 0)
     node = node_of (maker, node, c);
   if (b != 0)
@@ -91,6 +93,7 @@ event_add (Maker *maker, unsigned op, uint64_t address, uint64_t size,
            uint32_t node)
 {
   uint32_t thread = maker->thread;
+
   if (maker->n_events[thread] == TRACE_BLOCK_EVENTS)
     block_end (maker, thread);
   maker->ticks += 100;
@@ -107,6 +110,7 @@ uint64_t
 maker_alloc (Maker *maker, uint32_t site, uint64_t size)
 {
   uint64_t address = maker->next_address;
+
   maker->next_address += (size + 31) & ~15ull;
   event_add (maker, TRACE_OP_MALLOC, address, size, site);
   return address;
@@ -121,8 +125,10 @@ maker_free (Maker *maker, uint64_t address)
 uint64_t
 maker_realloc (Maker *maker, uint32_t site, uint64_t address, uint64_t size)
 {
+  uint64_t fresh;
+
   event_add (maker, TRACE_OP_REALLOC_FREE, address, 0, TRACE_NODE_CUT);
-  uint64_t fresh = maker->next_address;
+  fresh = maker->next_address;
   maker->next_address += (size + 31) & ~15ull;
   event_add (maker, TRACE_OP_REALLOC, fresh, size, site);
   return fresh;
@@ -152,6 +158,7 @@ maker_size (Maker *maker)
                 { 82, 112 }, { 90, 160 }, { 96, 208 }, { 100, 256 } };
   uint32_t at = maker_random (maker, 100);
   size_t i = 0;
+
   while (at >= sizes[i].up_to)
     i++;
   return sizes[i].size;
@@ -164,6 +171,7 @@ maker_shuffle (Maker *maker, uint64_t *items, size_t n)
     {
       size_t other = maker_random (maker, (uint32_t)i);
       uint64_t swap = items[i - 1];
+
       items[i - 1] = items[other];
       items[other] = swap;
     }
@@ -174,7 +182,14 @@ maker_end (Maker *maker)
 {
   uint8_t *raw = malloc (maker->n_nodes * 20);
   uint8_t *at = raw;
+  struct
+  {
+    uint32_t id, n;
+    char text[8];
+  } string = { 1, 5, "scope" };
   uint64_t last = 0;
+  TraceSummary summary;
+
   for (uint32_t i = 0; i < N_THREADS; i++)
     block_end (maker, i);
   for (uint32_t i = 0; i < maker->n_nodes; i++)
@@ -182,6 +197,7 @@ maker_end (Maker *maker)
       uint64_t step = maker->pcs[i] - last;
       uint64_t parts[2] = { i - maker->parents[i],
                             step << 1 ^ (uint64_t)((int64_t)step >> 63) };
+
       last = maker->pcs[i];
       for (int part = 0; part < 2; part++)
         {
@@ -192,15 +208,10 @@ maker_end (Maker *maker)
     }
   sli_trace_write_block (maker->writer, TRACE_BLOCK_NODES, 0, maker->n_nodes,
                          raw, (size_t)(at - raw));
-  struct
-  {
-    uint32_t id, n;
-    char text[8];
-  } string = { 1, 5, "scope" };
   sli_trace_write_block (maker->writer, TRACE_BLOCK_STRINGS, 0, 1, &string,
                          sizeof string);
-  TraceSummary summary
-      = { .n_events = sli_trace_written_events (maker->writer) };
+  summary
+      = (TraceSummary){ .n_events = sli_trace_written_events (maker->writer) };
   sli_trace_write_block (maker->writer, TRACE_BLOCK_SUMMARY, 0, 1, &summary,
                          sizeof summary);
   sli_trace_finish (maker->writer);
@@ -222,19 +233,25 @@ rounds (Maker *maker, uint32_t early_tenths)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t kept[ROUND_ALLOCS];
+
   for (int round = 0; round < ROUNDS; round++)
     {
       size_t n = 0;
       uint32_t debt = 0;
+
       for (int i = 0; i < ROUND_ALLOCS; i++)
         {
+          bool early;
+          uint64_t size;
+          uint64_t block;
+
           debt += early_tenths;
-          bool early = debt >= 1000;
+          early = debt >= 1000;
           debt -= early ? 1000 : 0;
           /* the early ones have the mean size, so that their share of the
            * bytes is that of the count */
-          uint64_t size = early ? 128 : 16 * (1 + (uint64_t)(n * 7 % 15));
-          uint64_t block = maker_alloc (maker, site, size);
+          size = early ? 128 : 16 * (1 + (uint64_t) (n * 7 % 15));
+          block = maker_alloc (maker, site, size);
           if (early)
             maker_free (maker, block);
           else
@@ -251,6 +268,7 @@ freed_together (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t kept[ROUND_ALLOCS];
+
   for (int round = 0; round < ROUNDS; round++)
     {
       for (int i = 0; i < ROUND_ALLOCS; i++)
@@ -266,9 +284,11 @@ freed_together (Maker *maker)
 static void
 freed_together_but_one (Maker *maker)
 {
+  uint64_t block;
+
   freed_together (maker);
-  uint64_t block = maker_alloc (maker, maker_site (maker, 0x1000, 0x2000, 0),
-                                maker_size (maker));
+  block = maker_alloc (maker, maker_site (maker, 0x1000, 0x2000, 0),
+                       maker_size (maker));
   maker_thread (maker, 2);
   maker_free (maker, block);
   maker_thread (maker, 1);
@@ -278,6 +298,7 @@ static void
 never_freed (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+
   for (int i = 0; i < 50000; i++)
     maker_alloc (maker, site, maker_size (maker));
 }
@@ -323,6 +344,7 @@ queue (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t ring[100] = { 0 };
+
   for (int i = 0; i < 50000; i++)
     {
       if (ring[i % 100] != 0)
@@ -340,16 +362,20 @@ pushes (Maker *maker, uint32_t violations_percent)
   static uint64_t stack[4096];
   size_t n = 0;
   bool up = true;
+
   for (int i = 0; i < 100000; i++)
     {
+      bool push;
+      size_t at;
+
       up = n < 3 ? true : n > 200 ? false : up;
-      bool push = n < 2 || maker_random (maker, 100) < (up ? 65u : 35u);
+      push = n < 2 || maker_random (maker, 100) < (up ? 65u : 35u);
       if (push)
         {
           stack[n++] = maker_alloc (maker, site, maker_size (maker));
           continue;
         }
-      size_t at = n - 1;
+      at = n - 1;
       if (maker_random (maker, 100) < violations_percent)
         at = n - 1 - maker_random (maker, n < 20 ? (uint32_t)n : 20);
       maker_free (maker, stack[at]);
@@ -387,15 +413,17 @@ replacement (Maker *maker, int n_sizes)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t slots[500] = { 0 };
+
   for (int i = 0; i < 30000; i++)
     {
       uint32_t at = i < 500 ? (uint32_t)i : maker_random (maker, 500);
+      uint64_t size;
+
       if (slots[at] != 0)
         maker_free (maker, slots[at]);
-      uint64_t size = n_sizes == 1 ? 64
-                      : n_sizes == 2
-                          ? (maker_random (maker, 2) ? 64 : 80)
-                          : 16 * (uint64_t)(1 + maker_random (maker, 40));
+      size = n_sizes == 1   ? 64
+             : n_sizes == 2 ? (maker_random (maker, 2) ? 64 : 80)
+                            : 16 * (uint64_t) (1 + maker_random (maker, 40));
       slots[at] = maker_alloc (maker, site, size);
     }
 }
@@ -432,11 +460,13 @@ parents (Maker *maker, int n_parents, uint32_t early_percent,
   uint32_t parent_site = maker_site (maker, 0x3000, 0x2000, 0);
   uint64_t parent[64], children[64][CHILDREN];
   int n[64], made[64];
+
   for (int i = 0; i < n_parents; i++)
     n[i] = made[i] = -1;
   for (int step = 0; step < 120000; step++)
     {
       int at = (int)maker_random (maker, (uint32_t)n_parents);
+
       if (made[at] < 0)
         {
           if (with_parents)
@@ -446,6 +476,7 @@ parents (Maker *maker, int n_parents, uint32_t early_percent,
       if (made[at] < CHILDREN)
         {
           uint64_t child = maker_alloc (maker, child_site, maker_size (maker));
+
           made[at]++;
           if (maker_random (maker, 100) < early_percent)
             maker_free (maker, child);
@@ -497,9 +528,11 @@ parents_elsewhere (Maker *maker)
   uint32_t child_site = maker_site (maker, 0x1000, 0x2000, 0);
   uint32_t parent_site = maker_site (maker, 0x3000, 0x2000, 0);
   uint64_t blocks[8][CHILDREN + 1] = { { 0 } };
+
   for (int step = 0; step < 500; step++)
     {
       uint64_t *at = blocks[maker_random (maker, 8)];
+
       maker_thread (maker, 2);
       for (int i = 0; at[0] != 0 && i <= CHILDREN; i++)
         maker_free (maker, at[i]);
@@ -515,9 +548,11 @@ static void
 scratch (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+
   for (int i = 0; i < 5000; i++)
     {
       uint64_t blocks[4];
+
       for (int j = 0; j < 4; j++)
         blocks[j] = maker_alloc (maker, site, 64);
       for (int j = 4; j-- > 0;)
@@ -529,6 +564,7 @@ static void
 huge (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+
   for (int i = 0; i < 500; i++)
     maker_free (maker, maker_alloc (maker, site, 200 * 1024));
 }
@@ -538,6 +574,7 @@ rare (Maker *maker)
 {
   uint32_t often = maker_site (maker, 0x5000, 0x2000, 0);
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+
   for (int i = 0; i < 200000; i++)
     {
       maker_free (maker, maker_alloc (maker, often, 32));
@@ -553,6 +590,7 @@ other_thread (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t blocks[64];
+
   for (int round = 0; round < 500; round++)
     {
       maker_thread (maker, 1);
@@ -572,9 +610,11 @@ thread_stacks (Maker *maker)
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t blocks[2][400];
   size_t n[2] = { 0 };
+
   for (int i = 0; i < 40000; i++)
     {
       uint32_t at = maker_random (maker, 2);
+
       maker_thread (maker, at + 1);
       if (n[at] < 2 || (n[at] < 400 && maker_random (maker, 2)))
         blocks[at][n[at]++] = maker_alloc (maker, site, 32);
@@ -589,9 +629,11 @@ thread_phases (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t blocks[2][200];
+
   for (int half = 0; half < 400; half++)
     {
       int at = half & 1;
+
       maker_thread (maker, (uint32_t)at + 1);
       for (int i = 0; half > 1 && i < 200; i++)
         maker_free (maker, blocks[at][i]);
@@ -606,9 +648,11 @@ static void
 growth (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+
   for (int round = 0; round < 500; round++)
     {
       uint64_t blocks[16];
+
       for (int i = 0; i < 16; i++)
         blocks[i] = maker_alloc (maker, site, 64);
       for (uint64_t size = 80; size < 320; size += 16)
@@ -624,11 +668,13 @@ static void
 scoped (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+
   for (int i = 0; i < 10; i++)
     maker_alloc (maker, site, maker_size (maker));
   for (int round = 0; round < 2000; round++)
     {
       uint64_t blocks[60];
+
       maker_scope (maker, true);
       for (int i = 0; i < 60; i++)
         blocks[i] = maker_alloc (maker, site, maker_size (maker));
@@ -642,10 +688,12 @@ scoped (Maker *maker)
 static void
 scoped_but_one (Maker *maker)
 {
+  uint64_t block;
+
   scoped (maker);
   maker_scope (maker, true);
-  uint64_t block = maker_alloc (maker, maker_site (maker, 0x1000, 0x2000, 0),
-                                maker_size (maker));
+  block = maker_alloc (maker, maker_site (maker, 0x1000, 0x2000, 0),
+                       maker_size (maker));
   maker_thread (maker, 2);
   maker_free (maker, block);
   maker_thread (maker, 1);
@@ -659,9 +707,11 @@ one_size_uneven (Maker *maker)
 {
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t slots[300] = { 0 };
+
   for (int i = 0; i < 900; i++)
     {
       uint32_t at = i < 300 ? (uint32_t)i : maker_random (maker, 300);
+
       if (slots[at] != 0)
         maker_free (maker, slots[at]);
       slots[at] = maker_alloc (maker, site, 64);
@@ -712,6 +762,7 @@ known_traces_add (const char *path, GTestDataFunc test)
   for (size_t i = 0; i < n_known_traces; i++)
     {
       char *name = g_strdup_printf ("%s/%s", path, known_traces[i].name);
+
       g_test_add_data_func (name, &known_traces[i], test);
       g_free (name);
     }

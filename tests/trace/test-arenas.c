@@ -43,6 +43,8 @@ peak_take (Peaks *peaks, unsigned which)
 {
   SliceArenaStats stats;
   const void *arena = peaks->arenas[which].arena;
+  size_t held;
+
   if (arena == NULL)
     return;
   if (which == 0)
@@ -53,7 +55,7 @@ peak_take (Peaks *peaks, unsigned which)
     slice_pool_get_stats (arena, &stats);
   peaks->used[which] = MAX (peaks->used[which], stats.used_bytes);
   /* blocks that are full or in use; their tails are what a chunk may differ */
-  size_t held = stats.used_bytes + stats.wasted_bytes;
+  held = stats.used_bytes + stats.wasted_bytes;
   peaks->held[which] = MAX (peaks->held[which], held);
 }
 
@@ -62,6 +64,8 @@ arena_allocated (void *user, const Analysis *analysis, LiveObject *object,
                  uint32_t site)
 {
   Peaks *peaks = user;
+  uint32_t size;
+
   (void)analysis;
   (void)site;
   if (peaks->profile->final_map[object->node] != peaks->result)
@@ -72,10 +76,11 @@ arena_allocated (void *user, const Analysis *analysis, LiveObject *object,
       peaks->slots = g_renew (ReplaySlot, peaks->slots, 3 * peaks->capacity);
     }
   object->slot = peaks->n_slots++;
-  uint32_t size = (uint32_t)rounded_size (object->size);
+  size = (uint32_t) rounded_size (object->size);
   for (unsigned i = 0; i < 3; i++)
     {
       ReplaySlot *slot = &peaks->slots[3 * object->slot + i];
+
       slot->size = size;
       slot->block
           = sli_backends[backends[i]].alloc (&peaks->arenas[i], size, 0, slot);
@@ -89,6 +94,7 @@ arena_freed (void *user, const Analysis *analysis, const LiveObject *object,
              uint32_t site, unsigned op)
 {
   Peaks *peaks = user;
+
   (void)analysis;
   (void)site;
   (void)op;
@@ -98,6 +104,7 @@ arena_freed (void *user, const Analysis *analysis, const LiveObject *object,
   for (unsigned i = 0; i < 3; i++)
     {
       const Backend *backend = &sli_backends[backends[i]];
+
       backend->free (&peaks->arenas[i], &peaks->slots[3 * object->slot + i]);
       if (peaks->live_n == 0 && backend->empty != NULL)
         backend->empty (&peaks->arenas[i]);
@@ -110,6 +117,7 @@ peaks_measure (Peaks *peaks, uint32_t pool_bytes)
   const Profile *profile = peaks->profile;
   Analysis *analysis = sli_analysis_new (0, NULL, NULL);
   TraceEvent event;
+
   analysis->sites = profile->final_map;
   analysis->observer = (Observer){ arena_allocated, arena_freed, peaks };
   for (unsigned i = 0; i < 3; i++)
@@ -133,10 +141,12 @@ static void
 assert_peak (const char *what, double wanted, uint64_t used, uint64_t held,
              uint64_t largest, uint64_t block_head)
 {
+  uint64_t n_blocks;
+
   g_test_message ("%s: %.0f in the trace, %" G_GUINT64_FORMAT
                   " of objects, %" G_GUINT64_FORMAT " with tails",
                   what, wanted, used, held);
-  uint64_t n_blocks = used / (BLOCK_BYTES - BLOCK_SLACK - largest) + 1;
+  n_blocks = used / (BLOCK_BYTES - BLOCK_SLACK - largest) + 1;
   g_assert_cmpfloat ((double)used, >=, wanted - 0.5);
   g_assert_cmpfloat ((double)used, <=,
                      wanted + (double)(n_blocks * block_head) + 0.5);
@@ -150,6 +160,7 @@ result_at (const Profile *profile, uint64_t pc)
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       uint64_t pcs[SITE_DEPTH_MAX];
+
       sli_sites_frames (profile->sites, profile->results[i].site, pcs);
       if (pcs[0] == pc)
         return i;
@@ -165,6 +176,7 @@ pool_bytes_of (const SiteStats *stats)
   SizeCount *sizes = sli_sizes_sorted (stats, &n);
   uint64_t first = n > 0 ? sizes[0].size : 0;
   uint64_t second = n > 1 ? sizes[1].size : 0;
+
   free (sizes);
   return (uint32_t)MAX (first, second);
 }
@@ -177,16 +189,24 @@ test_peaks (gconstpointer data)
   char *path = g_strdup_printf ("%s/slice-arenas-%d.trace", g_get_tmp_dir (),
                                 (int)getpid ());
   Maker *maker = maker_new (path, 1);
+  Profile *profile;
+  Peaks peaks;
+  const SiteResult *result;
+  const double *numbers;
+  double peak;
+  uint64_t largest;
+  uint32_t pool_bytes;
+
   known->make (maker);
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
-  Peaks peaks = { .profile = profile };
+  profile = sli_profile_new (path, &plain);
+  peaks = (Peaks){ .profile = profile };
   peaks.result = result_at (profile, SITE_PC);
-  const SiteResult *result = &profile->results[peaks.result];
-  const double *numbers = result->verdict.numbers;
-  const double peak = numbers[NUMBER_P];
-  uint64_t largest = (uint64_t)numbers[NUMBER_LARGEST];
-  uint32_t pool_bytes = pool_bytes_of (result->stats);
+  result = &profile->results[peaks.result];
+  numbers = result->verdict.numbers;
+  peak = numbers[NUMBER_P];
+  largest = (uint64_t) numbers[NUMBER_LARGEST];
+  pool_bytes = pool_bytes_of (result->stats);
   peaks_measure (&peaks, pool_bytes);
   /* of several threads each has an arena: test-answers.sh replays those */
   if (largest <= BLOCK_BYTES / 4 && numbers[NUMBER_T] <= 1)

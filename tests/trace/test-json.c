@@ -23,6 +23,7 @@ pages_make (void)
   size_t bytes = (size_t)sysconf (_SC_PAGESIZE);
   char *pages = mmap (NULL, 2 * bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
   g_assert_true (pages != MAP_FAILED);
   page_end = pages + bytes;
   g_assert_cmpint (mprotect (page_end, bytes, PROT_NONE), ==, 0);
@@ -35,9 +36,11 @@ parse (const char *text, size_t n)
 {
   char error[256] = "";
   char *copy = page_end - n - 1;
+  JsonValue *value;
+
   memcpy (copy, text, n);
   copy[n] = '\0';
-  JsonValue *value = sli_json_parse (copy, error);
+  value = sli_json_parse (copy, error);
   if (value == NULL)
     {
       g_assert_true (g_str_has_prefix (error, "at byte "));
@@ -50,6 +53,7 @@ static bool
 is_json (const char *text)
 {
   JsonValue *value = parse (text, strlen (text));
+
   sli_json_free (value);
   return value != NULL;
 }
@@ -63,10 +67,12 @@ test_cut (void)
         "false, { }, [ ] ], \"b\":{\"c\":\"d\\\\\"} }";
   size_t n = sizeof whole - 1;
   char text[sizeof whole + 1];
+
   g_assert_true (is_json (whole));
   for (size_t cut = 0; cut < n; cut++)
     {
       JsonValue *value = parse (whole, cut);
+
       g_assert_null (value);
       for (int byte = 1; byte < 256; byte++)
         {
@@ -90,6 +96,7 @@ test_refused (void)
           "nan",     "-nan",        "0x10",        "-0x10",
           "1e999",   "1 2",         "{1:2}",       "{\"a\" 1}",
           "[1 2]",   "]",           "+1",          ".5" };
+
   for (size_t i = 0; i < G_N_ELEMENTS (texts); i++)
     {
       g_test_message ("%s", texts[i]);
@@ -104,6 +111,7 @@ test_values (void)
       = "{\"n\":-12.5e1,\"t\":\"a\\u00e9\\u20ac\\ud83d\\ude00\\t\","
         "\"l\":[1,[2]],\"y\":true}";
   JsonValue *value = parse (text, sizeof text - 1);
+
   g_assert_nonnull (value);
   g_assert_cmpfloat (sli_json_number (value, "n"), ==, -125);
   g_assert_cmpstr (sli_json_string (value, "t"), ==,
@@ -120,9 +128,11 @@ test_deep (void)
   for (size_t n = 60; n < 70; n++)
     {
       char text[200];
+      JsonValue *value;
+
       memset (text, '[', n);
       memset (text + n, ']', n);
-      JsonValue *value = parse (text, 2 * n);
+      value = parse (text, 2 * n);
       g_assert_true ((value != NULL) == (n <= 64));
       sli_json_free (value);
     }
@@ -134,9 +144,11 @@ test_file (void)
 {
   char error[256], *path;
   int fd = g_file_open_tmp ("slice-json-XXXXXX", &path, NULL);
+  JsonValue *value;
+
   g_assert_cmpint (fd, >=, 0);
   g_assert_true (g_file_set_contents (path, "[1]\0[", 5, NULL));
-  JsonValue *value = sli_json_load (path, error);
+  value = sli_json_load (path, error);
   g_assert_null (value);
   g_assert_cmpstr (error, ==, "at byte 3: a zero byte");
   g_assert_true (g_file_set_contents (path, "[1]\n", 4, NULL));
@@ -157,18 +169,23 @@ patterns_make (void)
   char *path = g_strdup_printf ("%s/slice-json-%d.trace", g_get_tmp_dir (),
                                 (int)getpid ());
   Maker *maker = maker_new (path, 7);
+  Profile *profile;
+  char *text;
+  char error[256];
+  size_t n;
+  FILE *file;
+  JsonValue *value;
+
   for (size_t i = 0; i < n_known_traces; i++)
     if (strcmp (known_traces[i].name, "scoped") == 0)
       known_traces[i].make (maker);
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &options);
-  char *text, error[256];
-  size_t n;
-  FILE *file = open_memstream (&text, &n);
+  profile = sli_profile_new (path, &options);
+  file = open_memstream (&text, &n);
   sli_profile_write (profile, file, NULL);
   fclose (file);
   sli_profile_free (profile);
-  JsonValue *value = sli_json_parse (text, error);
+  value = sli_json_parse (text, error);
   g_assert_nonnull (value);
   free (text);
   unlink (path);
@@ -191,6 +208,7 @@ others_make (void)
         "\"slice\",\"done\":true,\"nsec_per_op\":2,\"rss_peak\":7,\"curve\":"
         "[1,2]}]}}";
   JsonValue *value = parse (text, sizeof text - 1);
+
   g_assert_nonnull (value);
   return value;
 }
@@ -208,6 +226,7 @@ shorten (JsonValue *value, GArray *all)
   if (value->type == JSON_ARRAY && value->n_items > 4)
     {
       Shortened one = { value, value->n_items };
+
       g_array_append_val (all, one);
       value->n_items = 4;
     }
@@ -241,6 +260,7 @@ spoil (JsonValue *value)
     { .type = JSON_ARRAY },
     { .type = JSON_ARRAY, .items = &item, .n_items = 1 },
   };
+
   for (size_t i = 0; i < G_N_ELEMENTS (others); i++)
     {
       *value = others[i];
@@ -270,9 +290,11 @@ static void
 test_report (gconstpointer which)
 {
   JsonValue *patterns = patterns_make (), *others = others_make ();
+  GArray *all;
+
   report = (Report){ patterns, sli_json_get (others, "advice"),
                      sli_json_get (others, "replay"), patterns };
-  GArray *all = g_array_new (FALSE, FALSE, sizeof (Shortened));
+  all = g_array_new (FALSE, FALSE, sizeof (Shortened));
   shorten (patterns, all);
   null = fopen ("/dev/null", "w");
   spoil_all (strcmp (which, "patterns") == 0 ? patterns : others);
@@ -281,6 +303,7 @@ test_report (gconstpointer which)
   for (guint i = 0; i < all->len; i++)
     {
       const Shortened *one = &g_array_index (all, Shortened, i);
+
       one->value->n_items = one->n_items;
     }
   g_array_unref (all);
@@ -299,14 +322,17 @@ test_table (void)
 {
   Table table = { 0 };
   uint32_t *values = g_new0 (uint32_t, N_KEYS), n = 0;
+
   for (guint32 i = 1; i < 60 * N_KEYS; i++)
     {
       guint32 which = g_test_rand_int_range (0, N_KEYS);
       guint64 key = (guint64)which << (which % 3 * 20);
+
       g_assert_cmpuint (table_get (&table, key), ==, values[which]);
       if (g_test_rand_int_range (0, 3) > 0 || i < N_KEYS)
         {
           guint32 *value = sli_table_add (&table, key);
+
           g_assert_cmpuint (*value, ==, values[which]);
           n += *value == 0;
           *value = values[which] = i;
@@ -332,11 +358,13 @@ test_table_text (void)
 {
   const char *const names[] = { "", "one", "two", "three" };
   Table table = { 0 };
+
   for (guint32 round = 0; round < 2; round++)
     for (guint32 i = 0; i < G_N_ELEMENTS (names); i++)
       {
         guint32 *value
             = sli_table_add_text (&table, names[i], names, sizeof *names);
+
         g_assert_cmpuint (*value, ==, round == 0 ? 0 : i + 1);
         *value = i + 1;
       }

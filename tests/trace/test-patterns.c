@@ -27,6 +27,7 @@ result_at (const Profile *profile, uint64_t pc)
   for (uint32_t i = 0; i < profile->n_results; i++)
     {
       uint64_t pcs[SITE_DEPTH_MAX];
+
       sli_sites_frames (profile->sites, profile->results[i].site, pcs);
       if (pcs[0] == pc)
         return &profile->results[i];
@@ -38,9 +39,11 @@ result_at (const Profile *profile, uint64_t pc)
 static void
 assert_near (const char *name, double value, double wanted)
 {
+  double slack;
+
   if (wanted < 0)
     return;
-  double slack = fmax (0.01 * fabs (wanted), 0.005);
+  slack = fmax (0.01 * fabs (wanted), 0.005);
   if (fabs (value - wanted) > slack)
     g_error ("%s is %g, not %g", name, value, wanted);
 }
@@ -51,11 +54,15 @@ test_known (gconstpointer data)
   const KnownTrace *known = data;
   char *path = trace_path (known->name);
   Maker *maker = maker_new (path, 1);
+  Profile *profile;
+  const SiteResult *result;
+  const double *numbers;
+
   known->make (maker);
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
-  const SiteResult *result = result_at (profile, 0x1000);
-  const double *numbers = result->verdict.numbers;
+  profile = sli_profile_new (path, &plain);
+  result = result_at (profile, 0x1000);
+  numbers = result->verdict.numbers;
   g_test_message ("%s: %s (%s; %s)", known->name,
                   sli_class_name (result->verdict.class),
                   result->verdict.holds, result->verdict.missed);
@@ -76,19 +83,24 @@ static void
 test_owner_named (void)
 {
   char *path = trace_path ("owner");
+
   for (int with = 0; with < 2; with++)
     {
       Maker *maker = maker_new (path, 1);
       const char *wanted = with ? "parents-8" : "random-batches";
+      Profile *profile;
+      const Verdict *verdict;
+
       for (size_t i = 0; i < n_known_traces; i++)
         if (strcmp (known_traces[i].name, wanted) == 0)
           known_traces[i].make (maker);
       maker_end (maker);
-      Profile *profile = sli_profile_new (path, &plain);
-      const Verdict *verdict = &result_at (profile, 0x1000)->verdict;
+      profile = sli_profile_new (path, &plain);
+      verdict = &result_at (profile, 0x1000)->verdict;
       if (with)
         {
           uint64_t pcs[SITE_DEPTH_MAX];
+
           sli_sites_frames (profile->sites,
                             profile->first_sites[verdict->owner], pcs);
           g_assert_cmphex (pcs[0], ==, 0x3000);
@@ -113,6 +125,8 @@ test_wrapper_split (void)
   uint32_t immortal = maker_site (maker, 0x1000, 0x4000, 0);
   uint64_t blocks[200], tower[400];
   size_t height = 0;
+  Profile *profile;
+
   for (int round = 0; round < 100; round++)
     {
       for (int i = 0; i < 200; i++)
@@ -129,15 +143,17 @@ test_wrapper_split (void)
         maker_free (maker, blocks[i]);
     }
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
+  profile = sli_profile_new (path, &plain);
   g_assert_cmpuint (profile->n_results, ==, 3);
   for (uint32_t i = 0; i < 3; i++)
     {
       uint64_t pcs[SITE_DEPTH_MAX];
+      SiteClass wanted;
+
       sli_sites_frames (profile->sites, profile->results[i].site, pcs);
-      SiteClass wanted = pcs[1] == 0x2000   ? CLASS_LINEAR
-                         : pcs[1] == 0x3000 ? CLASS_STACK
-                                            : CLASS_IMMORTAL;
+      wanted = pcs[1] == 0x2000   ? CLASS_LINEAR
+               : pcs[1] == 0x3000 ? CLASS_STACK
+                                  : CLASS_IMMORTAL;
       g_assert_cmpint (profile->results[i].verdict.class, ==, wanted);
     }
   sli_profile_free (profile);
@@ -155,16 +171,19 @@ test_wrapper_whole (void)
                         maker_site (maker, 0x1000, 0x3000, 0),
                         maker_site (maker, 0x1000, 0x4000, 0) };
   uint64_t slots[300] = { 0 };
+  Profile *profile;
+
   for (int i = 0; i < 30000; i++)
     {
       uint32_t at = maker_random (maker, 300);
+
       if (slots[at] != 0)
         maker_free (maker, slots[at]);
       slots[at] = maker_alloc (maker, sites[maker_random (maker, 3)],
                                16 + maker_random (maker, 600));
     }
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
+  profile = sli_profile_new (path, &plain);
   g_assert_cmpuint (profile->n_results, ==, 1);
   g_assert_cmpint (profile->results[0].verdict.class, ==, CLASS_GENERAL);
   sli_profile_free (profile);
@@ -179,12 +198,14 @@ test_wrapper_found (void)
   char *path = trace_path ("found");
   Maker *maker = maker_new (path, 1);
   uint32_t sites[20];
+  Profile *profile;
+
   for (uint64_t i = 0; i < 20; i++)
     sites[i] = maker_site (maker, 0x1000, 0x2000 + i, 0);
   for (int i = 0; i < 20000; i++)
     maker_alloc (maker, sites[i % 20], 64);
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
+  profile = sli_profile_new (path, &plain);
   g_assert_cmpuint (profile->n_results, ==, 20);
   g_assert_cmpuint (profile->sites->n_wrapper_pcs, ==, 1);
   g_assert_cmphex (profile->sites->wrapper_pcs[0], ==, 0x1000);
@@ -202,19 +223,24 @@ test_callers (void)
                         maker_site (maker, 0x1000, 0x3000, 0),
                         maker_site (maker, 0x1000, 0x4000, 0) };
   uint64_t counts[3] = { 0 };
+  Profile *profile;
+  Caller *callers;
+
   for (int i = 0; i < 10000; i++)
     {
       uint32_t at = maker_random (maker, 10);
+
       at = at < 6 ? 0 : at < 9 ? 1 : 2;
       counts[at]++;
       maker_alloc (maker, sites[at], 64);
     }
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
-  Caller *callers = sli_profile_callers (profile, 0, NULL);
+  profile = sli_profile_new (path, &plain);
+  callers = sli_profile_callers (profile, 0, NULL);
   for (int i = 0; i < 3; i++)
     {
       char *name = g_strdup_printf ("0x%x", 0x2000 + 0x1000 * i);
+
       g_assert_cmpstr (callers[i].function, ==, name);
       g_assert_cmpuint (callers[i].allocs, ==, counts[i]);
       g_free (name);
@@ -240,6 +266,9 @@ test_many_threads (void)
   Maker *maker = maker_new (path, 1);
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   static uint64_t blocks[THREADS][BLOCKS];
+  Profile *profile;
+  const double *numbers;
+
   for (uint32_t i = 0; i < BLOCKS; i++)
     for (uint32_t thread = 0; thread < THREADS; thread++)
       {
@@ -258,8 +287,8 @@ test_many_threads (void)
       maker_free (maker, maker_alloc (maker, site, 64));
     }
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
-  const double *numbers = result_at (profile, 0x1000)->verdict.numbers;
+  profile = sli_profile_new (path, &plain);
+  numbers = result_at (profile, 0x1000)->verdict.numbers;
   g_assert_cmpfloat (numbers[NUMBER_T], ==, THREADS);
   g_assert_cmpfloat (numbers[NUMBER_N1], ==, BLOCKS);
   g_assert_cmpfloat (numbers[NUMBER_RESETS], ==, THREADS + 10);
@@ -277,6 +306,9 @@ test_threads_again (void)
   char *path = trace_path ("again");
   Maker *maker = maker_new (path, 1);
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
+  Profile *profile;
+  const double *numbers;
+
   for (int round = 0; round < 5; round++)
     for (uint32_t thread = 0; thread < 80; thread++)
       {
@@ -284,8 +316,8 @@ test_threads_again (void)
         maker_free (maker, maker_alloc (maker, site, 64));
       }
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
-  const double *numbers = result_at (profile, 0x1000)->verdict.numbers;
+  profile = sli_profile_new (path, &plain);
+  numbers = result_at (profile, 0x1000)->verdict.numbers;
   g_assert_cmpfloat (numbers[NUMBER_T], ==, 80);
   g_assert_cmpfloat (numbers[NUMBER_N1], ==, 1);
   sli_profile_free (profile);
@@ -301,13 +333,16 @@ test_peak (void)
   Maker *maker = maker_new (path, 1);
   uint32_t site = maker_site (maker, 0x1000, 0x2000, 0);
   uint64_t first = maker_alloc (maker, site, 100);
+  Profile *profile;
+  const SiteResult *result;
+
   for (int i = 1; i < 1000; i++)
     maker_alloc (maker, site, 100);
   maker_free (maker, first);
   maker_alloc (maker, site, 10);
   maker_end (maker);
-  Profile *profile = sli_profile_new (path, &plain);
-  const SiteResult *result = result_at (profile, 0x1000);
+  profile = sli_profile_new (path, &plain);
+  result = result_at (profile, 0x1000);
   g_assert_cmpuint (result->stats->peak_bytes, ==, 100000);
   g_assert_cmpuint (profile->totals.peak, ==, 100000);
   g_assert_cmpfloat (result->verdict.numbers[NUMBER_P], ==, 112000);

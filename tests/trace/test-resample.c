@@ -15,6 +15,7 @@ static double
 measure (GRand *random)
 {
   double sum = 0;
+
   for (int i = 0; i < 12; i++)
     sum += g_rand_double (random);
   return 94 + sum;
@@ -26,9 +27,11 @@ share_significant (size_t n, double factor)
 {
   GRand *random = g_rand_new_with_seed (1);
   int n_significant = 0;
+
   for (int trial = 0; trial < N_TRIALS; trial++)
     {
       double before[20], after[20];
+
       for (size_t i = 0; i < n; i++)
         {
           before[i] = measure (random);
@@ -47,6 +50,7 @@ test_same (void)
   for (size_t n = 2; n <= 20; n = n < 5 ? n + 1 : n * 2)
     {
       double share = share_significant (n, 1);
+
       g_test_message ("%zu runs: %.3f", n, share);
       g_assert_cmpfloat (share, <, 0.08);
       g_assert_cmpfloat (share, >, 0.005);
@@ -65,6 +69,7 @@ test_interval (void)
 {
   const double before[] = { 10, 12, 11 }, after[] = { 5, 6, 5.5 };
   Resampled resampled = sli_resample (before, after, 3);
+
   g_assert_cmpfloat (fabs (resampled.ratio - 0.5), <, 1e-9);
   g_assert_cmpfloat (resampled.low, <, 0.5);
   g_assert_cmpfloat (resampled.high, >, 0.5);

@@ -33,17 +33,21 @@ static void
 test_shares (void)
 {
   static const uint64_t sizes[] = { 1, 10, 100, 1000, 5000 };
+
   for (size_t i = 0; i < G_N_ELEMENTS (sizes); i++)
     for (uint64_t before = 0; before <= 700; before += 700)
       {
         uint64_t random = 1, n = 0, n_hit = 0;
+        double share;
+
         for (int k = 0; k < N_GAPS; k++)
           {
             uint64_t gap = sample_gap (&random, MEAN);
+
             n += gap > before;
             n_hit += gap > before && gap - before <= sizes[i];
           }
-        double share = -expm1 (-(double) sizes[i] / MEAN);
+        share = -expm1 (-(double) sizes[i] / MEAN);
         g_assert_cmpfloat (fabs ((double) n_hit / (double) n - share), <,
                            4 * share_error (share, n));
       }
@@ -54,17 +58,21 @@ static void
 test_mean (void)
 {
   static const uint64_t means[] = { 1, 64, 1 << 19, 1 << 30 };
+
   for (size_t i = 0; i < G_N_ELEMENTS (means); i++)
     {
       uint64_t random = 7;
       double sum = 0, mean = (double) means[i];
+      double wanted;
+
       for (int k = 0; k < N_GAPS; k++)
         {
           uint64_t gap = sample_gap (&random, means[i]);
+
           g_assert_cmpuint (gap, >=, 1);
           sum += (double) gap;
         }
-      double wanted = 1 / -expm1 (-1 / mean); /* of a geometric distribution */
+      wanted = 1 / -expm1 (-1 / mean); /* of a geometric distribution */
       g_assert_cmpfloat (fabs (sum / N_GAPS - wanted), <,
                          4 * mean / sqrt (N_GAPS));
     }
@@ -76,6 +84,7 @@ test_streams (void)
 {
   uint64_t one = sample_mix (1), two = sample_mix (2);
   double sum = 0;
+
   for (int k = 0; k < N_GAPS; k++)
     sum += ((double) sample_gap (&one, MEAN) - MEAN)
            * ((double) sample_gap (&two, MEAN) - MEAN);

@@ -27,6 +27,7 @@ sample_make (void)
 {
   char *path = trace_path ("sample");
   Maker *maker = maker_new (path, 7);
+
   for (size_t i = 0; i < n_known_traces; i++)
     if (strcmp (known_traces[i].name, "scoped") == 0
         || strcmp (known_traces[i].name, "other-thread") == 0)
@@ -48,6 +49,7 @@ damaged_begin (const char *name)
 {
   Damaged damaged = { .path = trace_path (name) };
   char *sample = sample_make ();
+
   g_assert_true (
       g_file_get_contents (sample, &damaged.bytes, &damaged.n, NULL));
   g_remove (sample);
@@ -60,6 +62,7 @@ static TraceReader *
 damaged_open (const Damaged *damaged, const char *bytes, gsize n)
 {
   char error[512];
+
   g_assert_true (g_file_set_contents (damaged->path, bytes, (gssize)n, NULL));
   return sli_trace_open (damaged->path, error);
 }
@@ -77,6 +80,7 @@ events_read (TraceReader *reader)
 {
   TraceEvent event;
   uint64_t n = 0, sum = 0, last = 0;
+
   while (sli_trace_next (reader, &event))
     {
       n++;
@@ -104,10 +108,14 @@ test_round_trip (void)
   TraceWriter *writer = sli_trace_create (path, &head);
   GRand *random = g_rand_new_with_seed (3);
   uint64_t ticks = 1000;
+  char error[512];
+  TraceReader *reader;
+
   for (int i = 0; i < N; i++)
     {
       unsigned kind = (unsigned)g_rand_int_range (random, 0, 3);
       TraceEvent *event = &events[i];
+
       ticks += (uint64_t)g_rand_int_range (random, 0, 300);
       event->ticks = ticks;
       event->thread = 1;
@@ -126,12 +134,12 @@ test_round_trip (void)
     }
   sli_trace_write_events (writer, events, N, 0, 0, 0);
   g_assert_true (sli_trace_finish (writer));
-  char error[512];
-  TraceReader *reader = sli_trace_open (path, error);
+  reader = sli_trace_open (path, error);
   g_assert_nonnull (reader);
   for (int pass = 0; pass < 2; pass++)
     {
       TraceEvent event;
+
       for (int i = 0; i < N; i++)
         {
           g_assert_true (sli_trace_next (reader, &event));
@@ -153,16 +161,19 @@ test_cut (void)
 {
   Damaged cut = damaged_begin ("cut");
   uint64_t least = 0;
+
   for (unsigned i = 0; i <= 40; i++)
     {
       gsize length = cut.n * i / 40;
       TraceReader *reader = damaged_open (&cut, cut.bytes, length);
+      uint64_t events;
+
       if (length < sizeof (TraceFileHead))
         {
           g_assert_null (reader);
           continue;
         }
-      uint64_t events = events_read (reader);
+      events = events_read (reader);
       g_assert_cmpuint (events, >=, least);
       g_assert_true (reader->has_index == (length == cut.n));
       g_assert_true (sli_trace_is_whole (reader) == reader->has_summary);
@@ -181,6 +192,7 @@ test_damage_counted (void)
   Damaged bad = damaged_begin ("counted");
   TraceReader *reader = damaged_open (&bad, bad.bytes, bad.n);
   const TraceIndexEntry *block = &reader->blocks[reader->n_blocks / 2];
+
   bad.bytes[block->offset + block->bytes - 1] ^= 1;
   sli_trace_close (reader);
   reader = damaged_open (&bad, bad.bytes, bad.n);
@@ -201,11 +213,14 @@ test_each_byte (void)
 {
   Damaged bad = damaged_begin ("byte");
   gsize n = bad.n;
+
   /* all of the heads at both ends, and some of the events */
   for (gsize i = 0; i < n; i += i < 160 || i + 128 > n ? 1 : n / 64 + 1)
     {
+      TraceReader *reader;
+
       bad.bytes[i] ^= (char)(1 << i % 8);
-      TraceReader *reader = damaged_open (&bad, bad.bytes, n);
+      reader = damaged_open (&bad, bad.bytes, n);
       bad.bytes[i] ^= (char)(1 << i % 8);
       if (reader == NULL)
         continue;
@@ -225,17 +240,21 @@ test_flipped (void)
   Damaged bad = damaged_begin ("bad");
   GRand *random = g_rand_new_with_seed (11);
   unsigned n_named = 0;
+
   for (unsigned i = 0; i < n_rounds; i++)
     {
       char *copy = g_memdup2 (bad.bytes, bad.n);
       int flips = g_rand_int_range (random, 1, 6);
+      gsize length;
+      TraceReader *reader;
+
       for (int flip = 0; flip < flips; flip++)
         copy[(gsize)g_rand_int_range (random, 0, (gint32)bad.n)]
             ^= (char)(1 << g_rand_int_range (random, 0, 8));
-      gsize length = g_rand_int (random) % 4 == 0
-                         ? (gsize)g_rand_int_range (random, 0, (gint32)bad.n)
-                         : bad.n;
-      TraceReader *reader = damaged_open (&bad, copy, length);
+      length = g_rand_int (random) % 4 == 0
+                   ? (gsize) g_rand_int_range (random, 0, (gint32) bad.n)
+                   : bad.n;
+      reader = damaged_open (&bad, copy, length);
       if (reader != NULL)
         {
           events_read (reader);
@@ -255,11 +274,14 @@ test_lying (void)
 {
   char *path = trace_path ("lying"), error[512];
   GRand *random = g_rand_new_with_seed (5);
+
   for (unsigned i = 0; i < n_rounds; i++)
     {
       TraceFileHead head = { .ticks_per_sec = 1000 };
       TraceWriter *writer = sli_trace_create (path, &head);
       uint8_t bytes[300];
+      TraceReader *reader;
+
       for (int block = 0; block < 20; block++)
         {
           for (size_t k = 0; k < sizeof bytes; k++)
@@ -273,7 +295,7 @@ test_lying (void)
               (size_t)g_rand_int_range (random, 0, sizeof bytes));
         }
       sli_trace_finish (writer);
-      TraceReader *reader = sli_trace_open (path, error);
+      reader = sli_trace_open (path, error);
       if (reader != NULL)
         {
           events_read (reader);
@@ -388,6 +410,8 @@ lie_write (const char *path, const Lie *lie)
                           .first_ticks = lie->first,
                           .raw_bytes = sizeof contents,
                           .packed_bytes = sizeof contents };
+  GByteArray *bytes;
+
   if (lie->raw_bytes != 0)
     {
       head.codec = TRACE_CODEC_ZSTD;
@@ -397,7 +421,7 @@ lie_write (const char *path, const Lie *lie)
   head.payload_hash = sli_xxh64 (contents, sizeof contents, 0);
   head.head_check
       = (uint32_t)sli_xxh64 (&head, offsetof (TraceBlockHead, head_check), 0);
-  GByteArray *bytes = g_byte_array_new ();
+  bytes = g_byte_array_new ();
   g_byte_array_append (bytes, (const guint8 *)&file, sizeof file);
   g_byte_array_append (bytes, (const guint8 *)&head, sizeof head);
   g_byte_array_append (bytes, contents, sizeof contents);
@@ -411,10 +435,13 @@ static uint64_t
 kib_mapped (void)
 {
   char *text;
+  const char *found;
+  uint64_t kib;
+
   g_assert_true (g_file_get_contents ("/proc/self/status", &text, NULL, NULL));
-  const char *found = strstr (text, "VmPeak:");
+  found = strstr (text, "VmPeak:");
   g_assert_nonnull (found);
-  uint64_t kib = g_ascii_strtoull (found + 7, NULL, 10);
+  kib = g_ascii_strtoull (found + 7, NULL, 10);
   g_free (text);
   return kib;
 }
@@ -424,9 +451,12 @@ test_sizes (gconstpointer data)
 {
   const Lie *lie = data;
   char *path = trace_path (lie->what), error[512];
+  uint64_t before;
+  TraceReader *reader;
+
   lie_write (path, lie);
-  uint64_t before = kib_mapped ();
-  TraceReader *reader = sli_trace_open (path, error);
+  before = kib_mapped ();
+  reader = sli_trace_open (path, error);
   g_assert_nonnull (reader);
   events_read (reader);
   g_assert_cmpuint (reader->n_damaged, >=, 1);
@@ -458,6 +488,7 @@ main (int argc, char **argv)
     {
       char *name
           = g_strdup_printf ("/slice/trace-file/sizes/%s", lies[i].what);
+
       g_test_add_data_func (name, &lies[i], test_sizes);
       g_free (name);
     }

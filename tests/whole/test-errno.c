@@ -132,6 +132,7 @@ test_blocks (void)
   for (size_t size = 8; size < 5000; size += size / 2)
     {
       int n = (int) (N_BLOCKS * 8 / (size + 64));
+
       for (int i = 0; i < n; i++)
         KEEPS_ERRNO (blocks[i] = slice_alloc (size));
       for (int i = 0; i < n; i++)
@@ -148,10 +149,12 @@ static void
 test_contexts (void)
 {
   void *root = NULL;
+
   KEEPS_ERRNO (root = ralloc_context (NULL));
   for (int i = 0; i < 3000; i++)
     {
       char *node = NULL;
+
       KEEPS_ERRNO (node = ralloc_size (root, (size_t) i * 7));
       KEEPS_ERRNO (node = reralloc_size (root, node, (size_t) i * 19));
       if (i % 50 == 0)
@@ -172,6 +175,7 @@ test_arenas (void)
       SliceStack *stack = NULL;
       SlicePool *pool = NULL;
       SliceTlsf *tlsf = NULL;
+
       KEEPS_ERRNO (linear = slice_linear_new (&options));
       KEEPS_ERRNO (stack = slice_stack_new (&options));
       KEEPS_ERRNO (pool = slice_pool_new (&pooled));
@@ -198,6 +202,7 @@ test_heap (void)
     for (int i = 0; i < 20; i++)
       {
         char *block = NULL;
+
         KEEPS_ERRNO (block = slice_heap_alloc (size));
         KEEPS_ERRNO (block = slice_heap_realloc (block, 2 * size));
         KEEPS_ERRNO (slice_heap_free (block));
@@ -218,6 +223,7 @@ test_others (void)
 {
   SliceBlockInfo info;
   SliceStats stats;
+
   for (int i = 0; i < 10; i++)
     g_thread_join (g_thread_new ("errno", work, NULL));
   KEEPS_ERRNO (slice_block_info (&stats, &info));
@@ -231,6 +237,7 @@ static void
 test_refused (void)
 {
   int64_t mallocs;
+
   slice_get_option (SLICE_OPTION_ALWAYS_MALLOC, &mallocs);
   if (!MAY_REFUSE || mallocs != 0)
     {
@@ -243,11 +250,14 @@ test_refused (void)
 int
 main (int argc, char **argv)
 {
+  void *first;
+  int after;
+
   slice_set_option (SLICE_OPTION_PAGE_SOURCE, SLICE_PAGES_MMAP);
   /* the first call of all, before GLib's */
   errno = OURS;
-  void *first = slice_alloc (40);
-  int after = errno;
+  first = slice_alloc (40);
+  after = errno;
   slice_free1 (40, first);
   g_test_init (&argc, &argv, NULL);
   g_assert_cmpint (after, ==, OURS);

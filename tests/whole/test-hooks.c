@@ -87,8 +87,10 @@ test_begins_after_use (void)
 {
   void *early = slice_alloc (40);
   SliceLinear *linear = slice_linear_new (NULL);
+  void *root;
+
   slice_pool_destroy (slice_pool_new_plain (24));
-  void *root = ralloc_context (NULL);
+  root = ralloc_context (NULL);
 
   use_slices ();
   slice_set_trace_hooks (&hooks);
@@ -443,6 +445,7 @@ static void *
 noting_map (const SliceSource *source, size_t bytes, size_t alignment)
 {
   void *pages = NULL;
+
   (void) source;
   return posix_memalign (&pages, alignment, bytes) == 0 ? pages : NULL;
 }

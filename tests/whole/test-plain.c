@@ -55,6 +55,7 @@ static size_t
 promised_alignment (size_t size)
 {
   size_t rounded = (size + 7) & ~(size_t) 7;
+
   return rounded % 16 == 0 ? 16 : 8;
 }
 
@@ -62,6 +63,7 @@ static uint64_t
 live_blocks (void)
 {
   static SliceStats stats;
+
   slice_get_stats (&stats);
   return stats.live_blocks;
 }
@@ -88,6 +90,7 @@ test_every_size (void)
   for (size_t size = 1; size <= SIZE_LAST; size++)
     {
       unsigned char *block = slice_alloc0 (size);
+
       zeroed = zeroed && is_filled (block, size, 0);
       slice_free1 (size, block);
     }
@@ -115,6 +118,7 @@ test_chain (void)
   for (int i = 0; i < 1000; i++)
     {
       Link *link = slice_new (Link);
+
       link->next = chain;
       chain = link;
     }
@@ -133,6 +137,7 @@ relay_run (void *data)
   for (size_t i = 0; i < N_ROUNDS; i++)
     {
       size_t size = 8 * (i % 40 + 1);
+
       if (relay[i] != NULL)
         {
           *intact = *intact && is_filled (relay[i], size, pattern (size, i));
@@ -153,6 +158,7 @@ test_threads (void)
   for (int i = 0; i < N_THREADS; i++)
     {
       pthread_t thread;
+
       pthread_create (&thread, NULL, relay_run, &intact);
       pthread_join (thread, NULL);
     }
@@ -170,6 +176,7 @@ churn_run (void *data)
   for (size_t turn = 0; turn < 100; turn++)
     {
       unsigned char *blocks[N_ROUNDS];
+
       for (size_t i = 0; i < N_ROUNDS; i++)
         {
           blocks[i] = slice_alloc (24);
@@ -217,6 +224,7 @@ test_fork (void)
     {
       void *other = slice_alloc (40);
       bool well = other != NULL && other != block;
+
       slice_free1 (40, block);
       slice_free1 (40, other);
       _exit (well ? 0 : 1);
@@ -275,10 +283,13 @@ test_stack_arena (void)
 
   for (unsigned i = 0; i < 100000; i++)
     {
+      unsigned size;
+      bool rises;
+
       random = random * 1664525u + 1013904223u;
-      unsigned size = (random >> 24) % 50 == 0 ? random >> 12 & 0x7fff
-                                               : random >> 12 & 0xff;
-      bool rises = i / 1000 % 2 == 0 ? random >> 30 != 0 : random >> 30 == 0;
+      size = (random >> 24) % 50 == 0 ? random >> 12 & 0x7fff
+                                      : random >> 12 & 0xff;
+      rises = i / 1000 % 2 == 0 ? random >> 30 != 0 : random >> 30 == 0;
       if (n == 0 || (rises && n < 1000))
         {
           objects[n] = slice_stack_alloc (stack, size);

@@ -38,6 +38,7 @@ static size_t
 n_blocks (const SliceStack *stack)
 {
   SliceArenaStats stats;
+
   slice_stack_get_stats (stack, &stats);
   return stats.n_blocks;
 }
@@ -58,6 +59,7 @@ boundary_reach (size_t n)
   SliceArenaOptions options
       = { .first_bytes = 4096, .cap_bytes = 4096, .flags = 0 };
   Boundary boundary = { .stack = slice_stack_new (&options) };
+
   do
     {
       boundary.last = boundary.first;
@@ -73,6 +75,7 @@ static double
 boundary_nsec (Boundary *boundary)
 {
   double start = now_nsec ();
+
   for (int i = 0; i < N_REPEATS; i++)
     {
       slice_stack_release (boundary->stack, boundary->first);
@@ -90,6 +93,7 @@ boundaries (int n_rounds)
   Boundary all[2];
   double nsec[2][ROUNDS_MAX];
   double medians[2];
+
   for (int i = 0; i < 2; i++)
     all[i] = boundary_reach (wanted[i]);
   for (int round = 0; round < n_rounds; round++)
@@ -113,6 +117,7 @@ static double
 steal_nsec (void *here, void *there, SliceLinear *linear)
 {
   double start = now_nsec ();
+
   for (int i = 0; i < N_REPEATS; i += 2)
     {
       ralloc_steal (there, linear);
@@ -130,6 +135,7 @@ steals (int n_rounds)
   SliceLinear *linear[2];
   double nsec[2][ROUNDS_MAX];
   double medians[2];
+
   for (int i = 0; i < 2; i++)
     {
       linear[i] = slice_linear_new_in (here, NULL);
@@ -154,6 +160,7 @@ int
 main (int argc, char **argv)
 {
   int n_rounds = argc > 1 ? atoi (argv[1]) : 9;
+
   if (n_rounds < 1 || n_rounds > ROUNDS_MAX)
     {
       fprintf (stderr, "arena-constant: 1 to %d rounds\n", ROUNDS_MAX);

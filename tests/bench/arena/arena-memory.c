@@ -83,6 +83,7 @@ source_fixed (void)
 {
   void *buffer = mmap (NULL, FIXED_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
   return slice_source_fixed_new (buffer, FIXED_BYTES);
 }
 
@@ -91,6 +92,7 @@ source_file (void)
 {
   char name[] = "/tmp/arena-memory-XXXXXX";
   int fd = mkstemp (name);
+
   unlink (name);
   return slice_source_file_new (fd, FIXED_BYTES);
 }
@@ -137,9 +139,10 @@ resident_megabytes (void)
   char line[128] = "";
   int fd = open ("/proc/self/statm", O_RDONLY);
   ssize_t n = read (fd, line, sizeof line - 1);
-  close (fd);
   unsigned long size = 0;
   unsigned long resident = 0;
+
+  close (fd);
   if (n > 0)
     sscanf (line, "%lu %lu", &size, &resident);
   return (double) resident * (double) sysconf (_SC_PAGESIZE) / 1048576;
@@ -150,6 +153,7 @@ sample (Program *program)
 {
   Result *result = program->result;
   double megabytes = resident_megabytes () - program->resident_start;
+
   if (megabytes > result->peak)
     result->peak = megabytes;
   result->mean += megabytes / N_SAMPLES;
@@ -167,6 +171,7 @@ static size_t
 next_size (Program *program)
 {
   uint32_t kind = next_random (program) % 100;
+
   if (kind < 90)
     return 16 + next_random (program) % 240;
   return kind < 99 ? 256 + next_random (program) % 4000
@@ -192,16 +197,18 @@ step_do (Program *program, Step *step, size_t bytes)
 {
   size_t n_most = bytes / 16 + 1;
   size_t capacity = n_most * sizeof (void *);
+  size_t asked = 0;
+
   step->objects = mmap (NULL, capacity, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   step->n = 0;
   if (program->contestant->kind == ON_LINEAR)
     step->linear = slice_linear_new (&program->options);
-  size_t asked = 0;
   while (asked < bytes)
     {
       size_t size = next_size (program);
       char *object = object_new (program, step, size);
+
       memset (object, 1, size);
       step->objects[step->n++] = object;
       asked += size;
@@ -227,6 +234,9 @@ step_undo (Program *program, Step *step, size_t bytes)
 static void
 run (Program *program, size_t megabytes)
 {
+  struct timespec start;
+  struct timespec end;
+
   if (program->contestant->source != NULL)
     program->options.source = program->contestant->source ();
   if (program->contestant->kind == ON_TLSF)
@@ -238,13 +248,12 @@ run (Program *program, size_t megabytes)
     }
   program->random = 4711;
   program->resident_start = resident_megabytes ();
-  struct timespec start;
-  struct timespec end;
   clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &start);
   for (size_t wave = 0; wave < N_WAVES; wave++)
     {
       /* The middle wave is the highest. */
       size_t bytes = (megabytes << 20) / N_STEPS / (wave == 1 ? 1 : 3);
+
       for (size_t i = 0; i < N_STEPS; i++)
         {
           step_do (program, &program->steps[i], bytes);
@@ -253,6 +262,7 @@ run (Program *program, size_t megabytes)
       for (size_t i = 0; i < N_STEPS; i++)
         {
           size_t step = i * 7 % N_STEPS;
+
           step_undo (program, &program->steps[step], bytes);
           sample (program);
         }
@@ -268,8 +278,10 @@ static void
 write_samples (const char *directory, const char *name, const Result *result)
 {
   char path[512];
+  FILE *file;
+
   snprintf (path, sizeof path, "%s/memory-%s.dat", directory, name);
-  FILE *file = fopen (path, "w");
+  file = fopen (path, "w");
   if (file == NULL)
     {
       perror (path);
@@ -285,6 +297,7 @@ compare_seconds (const void *a, const void *b)
 {
   double x = *(const double *) a;
   double y = *(const double *) b;
+
   return (x > y) - (x < y);
 }
 
@@ -303,20 +316,24 @@ main (int argc, char **argv)
       = mmap (NULL, sizeof (Result) * N_CONTESTANTS, PROT_READ | PROT_WRITE,
               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   static double seconds[N_CONTESTANTS][N_ROUNDS];
+
   for (int round = 0; round < N_ROUNDS; round++)
     for (int c = 0; c < N_CONTESTANTS; c++)
       {
+        pid_t child;
+        int status;
+
         memset (&results[c], 0, sizeof results[c]);
-        pid_t child = fork ();
+        child = fork ();
         if (child == 0)
           {
             static Program program;
+
             program.contestant = &contestants[c];
             program.result = &results[c];
             run (&program, megabytes);
             _exit (0);
           }
-        int status;
         waitpid (child, &status, 0);
         if (status != 0)
           {
@@ -329,9 +346,12 @@ main (int argc, char **argv)
         "ratio  last MB");
   for (int c = 0; c < N_CONTESTANTS; c++)
     {
+      const Result *result;
+      double middle;
+
       qsort (seconds[c], N_ROUNDS, sizeof (double), compare_seconds);
-      const Result *result = &results[c];
-      double middle = seconds[c][N_ROUNDS / 2];
+      result = &results[c];
+      middle = seconds[c][N_ROUNDS / 2];
       printf (
           "%-22s  %8.2f %6.2f %8.2f %6.2f %7.1f %6.2f %8.2f\n",
           contestants[c].name, result->peak, result->peak / results[0].peak,

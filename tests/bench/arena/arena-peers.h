@@ -73,6 +73,7 @@ struct HandWritten
   alloc ()
   {
     void *object = state->free;
+
     if (object != nullptr)
       {
         state->free = *static_cast<void **> (object);
@@ -200,6 +201,7 @@ void
 with_pools (Visit visit)
 {
   SlicePool *pool = slice_pool_new_plain (Size);
+
   visit ("slice: pool", Pool{ pool });
   slice_pool_destroy (pool);
   visit ("slices: block", Slices<Size> ());

@@ -66,24 +66,27 @@ main (int argc, char **argv)
   Recording recording = { .program = "linear-replay",
                           .events = &events,
                           .size_max = INT32_MAX };
+  size_t n = 0;
+  size_t asked = 0;
+  size_t held = 0;
+  double percent;
+
   recording_init (&recording);
   if (!recording_read (&recording, stdin, "standard input"))
     return 2;
   recording_clear (&recording);
-  size_t n = 0;
-  size_t asked = 0;
-  size_t held = 0;
   for (size_t i = 0; i < n_arenas; i++)
     if (arenas[i].linear != NULL)
       {
         SliceArenaStats stats;
+
         slice_linear_get_stats (arenas[i].linear, &stats);
         slice_linear_destroy (arenas[i].linear);
         n++;
         asked += arenas[i].used_bytes;
         held += stats.held_bytes;
       }
-  double percent = held != 0 ? 100.0 * (double) asked / (double) held : 0;
+  percent = held != 0 ? 100.0 * (double) asked / (double) held : 0;
   printf ("%zu arenas, %zu bytes asked, %zu held: %.1f %%\n", n, asked, held,
           percent);
   return n == 0 || percent < least;

@@ -45,6 +45,7 @@ static uint64_t
 random_next (void)
 {
   uint64_t z = (set.random += UINT64_C (0x9e3779b97f4a7c15));
+
   z = (z ^ z >> 30) * UINT64_C (0xbf58476d1ce4e5b9);
   z = (z ^ z >> 27) * UINT64_C (0x94d049bb133111eb);
   return z ^ z >> 31;
@@ -56,6 +57,7 @@ place_fill (size_t index)
   size_t size = 8 + random_next () % (set.size_max - 7);
   void *object
       = set.tlsf != NULL ? slice_tlsf_alloc (set.tlsf, size) : malloc (size);
+
   if (object == NULL)
     abort ();
   set.objects[index] = object;
@@ -77,6 +79,7 @@ static size_t
 place_choose (void)
 {
   uint64_t percent = random_next () % 100;
+
   if (percent < 80)
     return random_next () % N_SHORT;
   if (percent < 95)
@@ -87,16 +90,18 @@ place_choose (void)
 static size_t
 held_bytes (void)
 {
+  SliceTlsfStats stats;
+
   if (set.tlsf == NULL)
     {
 #if defined __GLIBC__ && __GLIBC_PREREQ(2, 33)
       struct mallinfo2 info = mallinfo2 ();
+
       return info.arena + info.hblkhd;
 #else
       return 0;
 #endif
     }
-  SliceTlsfStats stats;
   slice_tlsf_get_stats (set.tlsf, &stats);
   return stats.arena.held_bytes;
 }
@@ -105,12 +110,14 @@ static void
 report (unsigned long n)
 {
   size_t held = held_bytes ();
+
   printf ("  %-7s %6zu %10lu %12zu %12zu %9.3f", set.tlsf ? "tlsf" : "malloc",
           set.size_max, n, set.live_bytes, held,
           (double) held / (double) set.live_bytes);
   if (set.tlsf != NULL)
     {
       SliceTlsfStats stats;
+
       slice_tlsf_get_stats (set.tlsf, &stats);
       printf (" %7zu %11zu", stats.n_free, stats.largest_free);
     }
@@ -129,6 +136,7 @@ run (bool is_tlsf, size_t size_max, unsigned long n_replacements)
   for (unsigned long i = 1; i <= n_replacements; i++)
     {
       size_t index = place_choose ();
+
       place_empty (index);
       place_fill (index);
       if (i == n_replacements / 10 || i == n_replacements)
@@ -142,12 +150,15 @@ main (int argc, char **argv)
   static const size_t size_max[] = { 512, 4096 };
   unsigned long n = argc > 1 ? strtoul (argv[1], NULL, 10) : 5000000;
   int status = 0;
+
   printf ("  %-7s %6s %10s %12s %12s %9s %7s %11s\n", "", "up to", "replaced",
           "live bytes", "held bytes", "held/live", "free", "largest");
   for (int i = 0; i < 4 && status == 0; i++)
     {
+      pid_t child;
+
       fflush (stdout);
-      pid_t child = fork ();
+      child = fork ();
       if (child == 0)
         {
           run (i % 2 == 0, size_max[i / 2], n);

@@ -74,6 +74,7 @@ boundary_size (Adversary *adversary)
 {
   unsigned bits = 4 + (unsigned) (next_random (adversary) % 12);
   size_t size = ((size_t) 1 << bits) - 8 + 1;
+
   return size < adversary->bytes / 8 ? size : 25;
 }
 
@@ -82,6 +83,7 @@ any_size (Adversary *adversary)
 {
   unsigned bits = (unsigned) (next_random (adversary) % 26);
   size_t size = 1 + next_random (adversary) % ((size_t) 2 << bits);
+
   return 1 + size % (adversary->bytes / 4);
 }
 
@@ -93,13 +95,16 @@ static Operation
 next_operation (Adversary *adversary)
 {
   size_t n = adversary->n_sites;
+  size_t i;
+  Operation operation;
+
   if (adversary->step++ == 4 * n)
     {
       adversary->step = 1;
       adversary->phase = (adversary->phase + 1) % 4;
     }
-  size_t i = adversary->step - 1;
-  Operation operation = { (size_t) next_random (adversary) % n, 0 };
+  i = adversary->step - 1;
+  operation = (Operation){ (size_t) next_random (adversary) % n, 0 };
   switch (adversary->phase)
     {
     case 0:
@@ -133,6 +138,7 @@ map_heap (size_t bytes)
 {
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
   if (memory == MAP_FAILED)
     {
       perror ("tlsf-worst: mmap");
@@ -145,11 +151,14 @@ map_heap (size_t bytes)
 static void
 adversary_init (Adversary *adversary, size_t bytes, size_t n_places_max)
 {
+  size_t whole;
+  size_t n_fit;
+
   memset (adversary, 0, sizeof *adversary);
-  size_t whole = slice_tlsf_buffer_bytes (bytes) + bytes / 4;
+  whole = slice_tlsf_buffer_bytes (bytes) + bytes / 4;
   adversary->tlsf = slice_tlsf_new_fixed (map_heap (whole), whole);
   adversary->bytes = bytes;
-  size_t n_fit = bytes / 128;
+  n_fit = bytes / 128;
   adversary->n_sites = n_fit < n_places_max ? n_fit : n_places_max;
   adversary->random = 88172645463325252;
 }
@@ -191,10 +200,12 @@ run_counted (Adversary *adversary, uint64_t n, Tally *alloc, Tally *release)
     {
       Operation operation = next_operation (adversary);
       void **place = &adversary->places[operation.place];
+
       sli_tlsf_n_steps = 0;
       if (operation.size == 0)
         {
           bool is_real = *place != NULL;
+
           slice_tlsf_free (adversary->tlsf, *place);
           *place = NULL;
           if (is_real)
@@ -251,13 +262,16 @@ static void
 run_stepped (Adversary *adversary, uint64_t n, Tally *alloc, Tally *release)
 {
   struct sigaction action = { .sa_handler = count_trap };
+  unsigned n_own;
+
   sigaction (SIGTRAP, &action, NULL);
-  unsigned n_own = count_nothing ();
+  n_own = count_nothing ();
   for (uint64_t i = 0; i < n; i++)
     {
       Operation operation = next_operation (adversary);
       void **place = &adversary->places[operation.place];
       void *object = *place;
+
       if (operation.size == 0 && object == NULL)
         continue;
       n_traps = 0;
@@ -287,6 +301,9 @@ main (int argc, char **argv)
   static Adversary adversary;
   uint64_t n_counted = argc > 1 ? strtoull (argv[1], NULL, 10) : 10000000;
   uint64_t n_stepped = argc > 2 ? strtoull (argv[2], NULL, 10) : 10000;
+  unsigned least = 0;
+  bool is_flat = true;
+
   if (!COUNTS_STEPS && !CAN_STEP)
     {
       puts ("instructions can't be counted on this processor");
@@ -296,12 +313,12 @@ main (int argc, char **argv)
           "  heap bytes      allocs     mean  worst       frees     mean"
           "  worst\n",
           COUNTS_STEPS ? "steps" : "instructions (with the call)");
-  unsigned least = 0;
-  bool is_flat = true;
   for (size_t h = 0; h < sizeof heaps / sizeof heaps[0]; h++)
     {
       Tally alloc = { 0 };
       Tally release = { 0 };
+      unsigned worst;
+
       adversary_init (&adversary, heaps[h],
                       COUNTS_STEPS ? N_PLACES : N_PLACES_STEPPED);
       if (COUNTS_STEPS)
@@ -309,8 +326,7 @@ main (int argc, char **argv)
       else
         run_stepped (&adversary, n_stepped, &alloc, &release);
       print_line (heaps[h], &alloc, &release);
-      unsigned worst
-          = alloc.worst > release.worst ? alloc.worst : release.worst;
+      worst = alloc.worst > release.worst ? alloc.worst : release.worst;
       least = h == 0 ? worst : least;
       is_flat
           = is_flat && worst <= least + least / 5 + (COUNTS_STEPS ? 8 : 40);

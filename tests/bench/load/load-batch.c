@@ -50,8 +50,10 @@ pair_lap (Run *run, unsigned thread, void *state, Lap *lap)
 static void
 pair_variable_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  size_t size;
+
   (void) thread, (void) state;
-  size_t size = run->parameters.size_min;
+  size = run->parameters.size_min;
   __asm__ volatile("" : "+r"(size));
   lap->n_pairs = run->parameters.n_operations;
   BENCH_BODY (run, pair_body, lap->n_pairs, size);
@@ -90,6 +92,7 @@ static uint64_t
 batch_rounds (const Run *run)
 {
   uint64_t n = run->parameters.n_operations / run->parameters.batch;
+
   return n != 0 ? n : 1;
 }
 
@@ -122,9 +125,12 @@ fifo_body (uint64_t n_rounds, void **blocks, size_t batch, size_t size,
 static void
 lifo_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  uint64_t n_rounds;
+  size_t batch;
+
   (void) thread;
-  uint64_t n_rounds = batch_rounds (run);
-  size_t batch = run->parameters.batch;
+  n_rounds = batch_rounds (run);
+  batch = run->parameters.batch;
   lap->n_pairs = n_rounds * batch;
   BY_CONSTANT_SIZE (run, lifo_body, n_rounds, state, batch);
 }
@@ -132,9 +138,12 @@ lifo_lap (Run *run, unsigned thread, void *state, Lap *lap)
 static void
 fifo_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  uint64_t n_rounds;
+  size_t batch;
+
   (void) thread;
-  uint64_t n_rounds = batch_rounds (run);
-  size_t batch = run->parameters.batch;
+  n_rounds = batch_rounds (run);
+  batch = run->parameters.batch;
   lap->n_pairs = n_rounds * batch;
   BY_CONSTANT_SIZE (run, fifo_body, n_rounds, state, batch);
 }
@@ -177,6 +186,7 @@ skewed_enter (Run *run, unsigned thread)
   size_t batch = run->parameters.batch;
   uint64_t random = random_seed (run, thread);
   Skewed *skewed = bench_map (sizeof *skewed);
+
   skewed->blocks = bench_map (batch * sizeof *skewed->blocks);
   skewed->order = bench_map (batch * sizeof *skewed->order);
   skewed->sizes = bench_map (SKEWED_N_SIZES * sizeof *skewed->sizes);
@@ -193,9 +203,11 @@ skewed_body (Skewed *skewed, size_t batch, uint64_t n_rounds,
   void **blocks = skewed->blocks;
   const uint16_t *sizes = skewed->sizes;
   size_t mask = SKEWED_N_SIZES - 1;
+
   for (uint64_t r = 0; r < n_rounds; r++)
     {
       size_t start = skewed->next_size;
+
       for (size_t i = 0; i < batch; i++)
         {
           blocks[i] = bench_alloc (observed, sizes[(start + i) & mask], 8);
@@ -204,6 +216,7 @@ skewed_body (Skewed *skewed, size_t batch, uint64_t n_rounds,
       for (size_t i = 0; i < batch; i++)
         {
           size_t k = skewed->order[i];
+
           bench_free (observed, sizes[(start + k) & mask], blocks[k]);
         }
       skewed->next_size = (start + batch) & mask;
@@ -213,8 +226,10 @@ skewed_body (Skewed *skewed, size_t batch, uint64_t n_rounds,
 static void
 skewed_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  uint64_t n_rounds;
+
   (void) thread;
-  uint64_t n_rounds = batch_rounds (run);
+  n_rounds = batch_rounds (run);
   lap->n_pairs = n_rounds * run->parameters.batch;
   BENCH_BODY (run, skewed_body, state, run->parameters.batch, n_rounds);
 }

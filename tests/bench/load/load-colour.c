@@ -24,6 +24,7 @@ colour_enter (Run *run, unsigned thread)
   size_t n = run->parameters.n_blocks;
   uint64_t random = random_seed (run, thread);
   Ring *ring = bench_map (sizeof *ring);
+
   ring->blocks = bench_map (n * sizeof *ring->blocks);
   ring->order = bench_map (n * sizeof *ring->order);
   for (size_t i = 0; i < n; i++)
@@ -39,9 +40,12 @@ colour_enter (Run *run, unsigned thread)
 static void
 colour_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  Ring *ring;
+  void *place;
+
   (void) thread;
-  Ring *ring = state;
-  void *place = ring->blocks[0];
+  ring = state;
+  place = ring->blocks[0];
   for (uint64_t i = 0; i < run->parameters.n_operations; i++)
     place = *(void *volatile *) place;
   if (place == NULL)
@@ -52,8 +56,10 @@ colour_lap (Run *run, unsigned thread, void *state, Lap *lap)
 static void
 colour_leave (Run *run, unsigned thread, void *state)
 {
+  Ring *ring;
+
   (void) thread;
-  Ring *ring = state;
+  ring = state;
   for (size_t i = 0; i < run->parameters.n_blocks; i++)
     bench_free (run->is_observed, run->parameters.size_min, ring->blocks[i]);
 }

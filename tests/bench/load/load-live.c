@@ -50,15 +50,22 @@ live_scatter (const LiveSet *live, const uint32_t *picks)
 static void
 live_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  LiveSet *live;
+  const uint32_t *picks;
+  double start;
+  double net_nsec = 0;
+
   (void) thread;
-  LiveSet *live = state;
-  const uint32_t *picks = live->picks;
-  double start = bench_thread_nsec (), net_nsec = 0;
+  live = state;
+  picks = live->picks;
+  start = bench_thread_nsec ();
   lap->n_pairs = live->n_rounds * live->batch;
   for (uint64_t r = 0; r < live->n_rounds; r++, picks += live->batch)
     {
+      double gathered;
+
       live_gather (live, picks);
-      double gathered = bench_thread_nsec ();
+      gathered = bench_thread_nsec ();
       BENCH_BODY (run, live_body, live->hand, live->batch,
                   run->parameters.size_min);
       net_nsec += bench_thread_nsec () - gathered;
@@ -75,16 +82,22 @@ static void
 picks_draw (LiveSet *live, uint32_t *picks, uint64_t *random)
 {
   uint64_t mask = 1;
+  uint64_t multiplier;
+  uint64_t add;
+  uint64_t x;
+
   while (mask < live->n_blocks)
     mask *= 2;
-  uint64_t multiplier = random_next (random) | 5,
-           add = random_next (random) | 1;
+  multiplier = random_next (random) | 5;
+  add = random_next (random) | 1;
   multiplier = (multiplier & ~UINT64_C (7)) | 5; /* full period */
-  uint64_t x = random_next (random);
+  x = random_next (random);
   for (size_t i = 0; i < live->batch;)
     {
+      uint64_t mixed;
+
       x = (x * multiplier + add) & (mask - 1);
-      uint64_t mixed = x ^ x >> 1; /* a bijection below mask */
+      mixed = x ^ x >> 1; /* a bijection below mask */
       if (mixed < live->n_blocks)
         picks[i++] = (uint32_t) mixed;
     }
@@ -95,6 +108,7 @@ live_new (Run *run, unsigned thread, size_t batch)
 {
   uint64_t random = random_seed (run, thread);
   LiveSet *live = bench_map (sizeof *live);
+
   live->n_blocks = run->parameters.n_blocks;
   live->batch = batch < live->n_blocks ? batch : live->n_blocks;
   live->n_rounds = run->parameters.n_operations / live->batch;
@@ -126,6 +140,7 @@ static void *
 live_deep_enter (Run *run, unsigned thread)
 {
   size_t tenth = run->parameters.n_blocks / 10;
+
   return live_new (run, thread,
                    tenth > LIVE_BATCH_MIN ? tenth : LIVE_BATCH_MIN);
 }
@@ -133,8 +148,10 @@ live_deep_enter (Run *run, unsigned thread)
 static void
 live_leave (Run *run, unsigned thread, void *state)
 {
+  LiveSet *live;
+
   (void) thread;
-  LiveSet *live = state;
+  live = state;
   for (size_t i = 0; i < live->n_blocks; i++)
     bench_free (run->is_observed, run->parameters.size_min, live->blocks[i]);
 }

@@ -59,6 +59,7 @@ static uint64_t
 phases_sample (Phases *phases)
 {
   uint64_t rss = bench_rss_bytes ();
+
   rss = rss > phases->rss_base ? rss - phases->rss_base : 0;
   if (rss > phases->rss_peak)
     phases->rss_peak = rss;
@@ -74,9 +75,11 @@ phases_grow (Phases *phases, uint64_t size_min, uint64_t size_max)
   Run *run = phases->run;
   uint64_t bytes = run->parameters.bytes;
   uint64_t next = phases->live_bytes;
+
   while (phases->live_bytes < bytes && phases->n_held < phases->n_max)
     {
       Held *held = &phases->held[phases->n_held++];
+
       held->size = (uint32_t) (size_min
                                + random_below (&phases->random,
                                                size_max - size_min + 1));
@@ -97,10 +100,12 @@ static void
 phases_thin (Phases *phases, size_t n_keep)
 {
   size_t step = (phases->n_held - n_keep) / PHASES_N_SAMPLES + 1;
+
   for (size_t i = 0; phases->n_held > n_keep; i++)
     {
       Held *held
           = &phases->held[random_below (&phases->random, phases->n_held)];
+
       bench_free (phases->run->is_observed, held->size, held->block);
       phases->live_bytes -= held->size;
       *held = phases->held[--phases->n_held];
@@ -127,6 +132,7 @@ phases_idle (Phases *phases)
   Run *run = phases->run;
   double end = phases_msec (phases) + (double) run->parameters.idle_msec;
   double next = 0, step = (double) run->parameters.idle_msec / 100;
+
   while (phases_msec (phases) < end)
     {
       for (size_t size = 32; size <= 96; size += 32)
@@ -161,6 +167,8 @@ load_phases (Run *run)
 {
   const Parameters *p = &run->parameters;
   Phases phases = { .run = run, .random = random_seed (run, 0) };
+  double start;
+
   phases.n_max = p->bytes / p->size_min / 4 + 1000;
   phases.held = bench_map (phases.n_max * sizeof *phases.held);
   phases.series = bench_add_series (run, "rss", "msec", "megabytes", 1000);
@@ -168,7 +176,7 @@ load_phases (Run *run)
       = bench_add_series (run, "live", "msec", "megabytes", 1000);
   phases.rss_base = bench_rss_bytes ();
   phases.start_nsec = bench_wall_nsec ();
-  double start = bench_process_nsec ();
+  start = bench_process_nsec ();
   phases_grow (&phases, p->size_min, p->size_max);
   phases_end (&phases, "rss_grown_bytes", "grown_msec");
   bench_add_value (run, "grown_rss_over_live",
@@ -214,15 +222,18 @@ sizes_measure (Run *run, uint64_t size)
 {
   uint64_t n = run->parameters.bytes / size;
   void **blocks = bench_map (n * sizeof *blocks);
+  uint64_t before;
+  double ratio;
+
   bench_free (false, size, bench_alloc (false, size, 0));
-  uint64_t before = bench_rss_bytes ();
+  before = bench_rss_bytes ();
   for (uint64_t i = 0; i < n; i++)
     {
       blocks[i] = bench_alloc (run->is_observed, size, size);
       for (uint64_t k = 0; k < size; k += 8)
         ((volatile char *) blocks[i])[k] = 1;
     }
-  double ratio = (double) (bench_rss_bytes () - before) / (double) (n * size);
+  ratio = (double) (bench_rss_bytes () - before) / (double) (n * size);
   for (uint64_t i = 0; i < n; i++)
     bench_free (run->is_observed, size, blocks[i]);
   if (run->is_observed)
@@ -235,9 +246,11 @@ sizes_in_child (Run *run, uint64_t size)
 {
   int ends[2], status;
   double ratio = 0;
+  pid_t child;
+
   if (pipe (ends) != 0)
     bench_die ("no pipe");
-  pid_t child = fork ();
+  child = fork ();
   if (child < 0)
     bench_die ("no child process");
   if (child == 0)
@@ -260,10 +273,12 @@ load_sizes (Run *run)
       = bench_add_series (run, "rss_per_byte", "bytes", "ratio", 256);
   double worst = 0, sum = 0;
   unsigned n = 0;
+
   for (uint64_t size = run->parameters.size_min;
        size <= run->parameters.size_max; size = sizes_next (size))
     {
       double ratio = sizes_in_child (run, size);
+
       bench_add_point (series, (double) size, ratio);
       if (size > 256)
         continue;

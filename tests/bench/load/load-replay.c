@@ -65,6 +65,7 @@ array_grow (void *array, size_t *n_max, size_t element_bytes)
 {
   size_t n = *n_max != 0 ? 2 * *n_max : 1 << 16;
   char *larger = bench_map (n * element_bytes);
+
   if (array != NULL)
     {
       memcpy (larger, array, *n_max * element_bytes);
@@ -78,6 +79,7 @@ static void
 track_add (unsigned thread, uint32_t id, uint32_t size)
 {
   Track *track = &trace.tracks[thread];
+
   if (track->n == track->n_max)
     track->operations = array_grow (track->operations, &track->n_max,
                                     sizeof *track->operations);
@@ -94,6 +96,7 @@ trace_line (const char *line, uint64_t *live_bytes)
   unsigned long id, size = 0;
   char operation;
   int n = sscanf (line, "%c %u %lu %lu", &operation, &thread, &id, &size);
+
   if (n < 3 || thread >= THREADS_MAX || id > UINT32_MAX - 1
       || size > UINT32_MAX)
     return false;
@@ -129,6 +132,10 @@ static _Noreturn void
 exporter_run (const char *path, int output)
 {
   const char *program = getenv ("SLICE_TRACE");
+  static const char message[]
+      = "slice-bench: a recorded trace is read by slice-trace, which is not"
+        " there; SLICE_TRACE may name it\n";
+
   if (program == NULL || program[0] == '\0')
     program = BENCH_SLICE_TRACE;
   unsetenv ("LD_PRELOAD");
@@ -136,9 +143,6 @@ exporter_run (const char *path, int output)
   if (dup2 (output, STDOUT_FILENO) >= 0)
     execlp (program, program, "export", "--format", "operations", path,
             (char *) NULL);
-  static const char message[]
-      = "slice-bench: a recorded trace is read by slice-trace, which is not"
-        " there; SLICE_TRACE may name it\n";
   if (write (STDERR_FILENO, message, sizeof message - 1) < 0)
     _exit (126);
   _exit (127);
@@ -149,6 +153,7 @@ static FILE *
 exporter_open (const char *path, pid_t *child)
 {
   int ends[2];
+
   if (pipe (ends) != 0 || (*child = fork ()) < 0)
     bench_die ("cannot start slice-trace");
   if (*child == 0)
@@ -166,16 +171,19 @@ static bool
 is_recorded (FILE *file)
 {
   int first = getc (file);
+
   return ungetc (first, file) == RECORDED_MAGIC[0];
 }
 
 static FILE *
 trace_open (const char *path, pid_t *child)
 {
+  FILE *file;
+
   *child = 0;
   if (strcmp (path, "-") == 0)
     return stdin;
-  FILE *file = fopen (path, "r");
+  file = fopen (path, "r");
   if (file == NULL)
     bench_die ("cannot open %s", path);
   if (!is_recorded (file))
@@ -188,6 +196,7 @@ static void
 trace_close (FILE *file, const char *path, pid_t child)
 {
   int status = 0;
+
   if (file != stdin)
     fclose (file);
   if (child != 0 && (waitpid (child, &status, 0) != child || status != 0))
@@ -202,6 +211,7 @@ trace_read (const char *path)
   unsigned long n_line = 0;
   pid_t child;
   FILE *file = trace_open (path, &child);
+
   if (file == NULL)
     bench_die ("cannot open %s", path);
   while (fgets (line, sizeof line, file) != NULL)
@@ -225,6 +235,7 @@ BENCH_INLINE void *
 replay_wait (uint32_t id, bool is_there)
 {
   void *block;
+
   while (
       ((block = __atomic_load_n (&trace.blocks[id], __ATOMIC_ACQUIRE)) != NULL)
       != is_there)
@@ -239,10 +250,13 @@ replay_body (const Track *track, const bool observed)
     {
       uint32_t id = track->operations[i].id;
       uint32_t size = track->operations[i].size;
+
       if (size != 0)
         {
+          void *block;
+
           replay_wait (id, false);
-          void *block = bench_alloc (observed, size, size);
+          block = bench_alloc (observed, size, size);
           bench_touch (block, size);
           trace.sizes[id] = size;
           __atomic_store_n (&trace.blocks[id], block, __ATOMIC_RELEASE);
@@ -250,6 +264,7 @@ replay_body (const Track *track, const bool observed)
       else
         {
           void *block = replay_wait (id, true);
+
           size = trace.sizes[id];
           __atomic_store_n (&trace.blocks[id], NULL, __ATOMIC_RELEASE);
           bench_free (observed, size, block);
@@ -281,12 +296,15 @@ static double
 replay_lap (Run *run, uint64_t *rss_peak)
 {
   double start = bench_process_nsec ();
+  double nsec;
+  uint64_t rss;
+
   if (trace.n_threads == 1)
     replay_thread (run, 0, NULL);
   else
     bench_threads (run, trace.n_threads, replay_thread, NULL);
-  double nsec = bench_process_nsec () - start;
-  uint64_t rss = bench_rss_bytes ();
+  nsec = bench_process_nsec () - start;
+  rss = bench_rss_bytes ();
   *rss_peak = rss > *rss_peak ? rss : *rss_peak;
   start = bench_process_nsec ();
   replay_rest (run);
@@ -298,13 +316,17 @@ void
 load_replay (Run *run)
 {
   static double laps[LAPS_MAX + 1];
+  uint64_t rss_before;
+  uint64_t rss_peak;
+
   if (run->parameters.file == NULL)
     bench_die ("replay needs a FILE");
   if (run->parameters.n_laps > LAPS_MAX)
     bench_die ("at most %d laps", LAPS_MAX);
   trace_read (run->parameters.file);
   run->parameters.n_threads = trace.n_threads;
-  uint64_t rss_before = bench_rss_bytes (), rss_peak = rss_before;
+  rss_before = bench_rss_bytes ();
+  rss_peak = rss_before;
   for (unsigned lap = 0; lap <= run->parameters.n_laps; lap++)
     laps[lap] = replay_lap (run, &rss_peak);
   bench_add_laps (run, "ns", (unsigned) run->parameters.n_laps, laps + 1,

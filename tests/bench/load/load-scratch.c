@@ -24,6 +24,7 @@ scratch_body (uint64_t n, size_t size, uint64_t n_writes, const bool observed)
   for (uint64_t i = 0; i < n; i++)
     {
       volatile uint64_t *words = bench_alloc (observed, size, 8);
+
       for (uint64_t w = 0; w < n_writes; w++)
         for (size_t k = 0; k < size / sizeof *words; k++)
           words[k] = w;
@@ -45,6 +46,7 @@ static void
 scratch_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
   const Parameters *p = &run->parameters;
+
   (void) thread, (void) state;
   lap->n_pairs = p->n_operations;
   BENCH_BODY (run, scratch_body, p->n_operations, p->size_min, p->batch);
@@ -54,6 +56,7 @@ void
 load_scratch (Run *run)
 {
   Parameters *p = &run->parameters;
+
   if (p->size_min < 8 || p->n_threads > THREADS_MAX)
     bench_die ("scratch: blocks of 8 bytes at least");
   for (unsigned t = 0; t < p->n_threads; t++)

@@ -38,9 +38,11 @@ server_body (Run *run, Line *line, const bool observed)
 {
   Slot *slots = line->slots;
   uint64_t random = line->random, n_blocks = run->parameters.n_blocks;
+
   for (uint64_t i = 0; i < run->parameters.batch; i++)
     {
       Slot *slot = &slots[random_below (&random, n_blocks)];
+
       bench_free (observed, slot->size, slot->block);
       slot->size = random_size (run, &random);
       slot->block = bench_alloc (observed, slot->size, 8);
@@ -53,6 +55,7 @@ static void
 server_thread (Run *run, unsigned thread, void *data)
 {
   Line *lines = data;
+
   BENCH_BODY (run, server_body, run, &lines[thread]);
 }
 
@@ -64,6 +67,7 @@ line_fill (Run *run, Line *line, unsigned thread)
   for (size_t i = 0; i < run->parameters.n_blocks; i++)
     {
       Slot *slot = &line->slots[i];
+
       slot->size = random_size (run, &line->random);
       slot->block = bench_alloc (run->is_observed, slot->size, 8);
     }
@@ -78,6 +82,7 @@ load_server (Run *run)
   uint64_t n_generations = p->n_operations / p->batch;
   Line *lines = bench_map (n_threads * sizeof *lines);
   uint64_t rss_before = bench_rss_bytes ();
+
   if (p->size_min < 8 || p->n_laps > LAPS_MAX)
     bench_die ("server: blocks of 8 bytes at least, %d laps", LAPS_MAX);
   for (unsigned t = 0; t < n_threads; t++)
@@ -85,6 +90,7 @@ load_server (Run *run)
   for (unsigned lap = 0; lap <= p->n_laps; lap++)
     {
       double start = bench_process_nsec ();
+
       for (uint64_t g = 0; g < n_generations; g++)
         bench_threads (run, n_threads, server_thread, lines);
       laps[lap] = (bench_process_nsec () - start)
@@ -125,6 +131,7 @@ static Queue *
 queue_new (size_t batch)
 {
   Queue *queue = bench_map (sizeof *queue);
+
   pthread_mutex_init (&queue->lock, NULL);
   pthread_cond_init (&queue->changed, NULL);
   for (unsigned i = 0; i < QUEUE_N_BATCHES; i++)
@@ -158,8 +165,10 @@ producer_body (Queue *queue, size_t batch, uint64_t n_batches, size_t size,
 {
   for (uint64_t b = 0; b < n_batches; b++)
     {
+      void **blocks;
+
       queue_wait (queue, true);
-      void **blocks = queue->batches[queue->n_put % QUEUE_N_BATCHES];
+      blocks = queue->batches[queue->n_put % QUEUE_N_BATCHES];
       for (size_t i = 0; i < batch; i++)
         {
           blocks[i] = bench_alloc (observed, size, 8);
@@ -174,10 +183,13 @@ consumer_body (Queue *queue, size_t batch, uint64_t n_batches, size_t size,
                const bool observed)
 {
   uint64_t sum = 0;
+
   for (uint64_t b = 0; b < n_batches; b++)
     {
+      void **blocks;
+
       queue_wait (queue, false);
-      void **blocks = queue->batches[queue->n_got % QUEUE_N_BATCHES];
+      blocks = queue->batches[queue->n_got % QUEUE_N_BATCHES];
       for (size_t i = 0; i < batch; i++)
         {
           sum += *(volatile uint64_t *) blocks[i];
@@ -194,10 +206,14 @@ static Queue *producer_queues[THREADS_MAX / 2];
 static void
 producer_lap (Run *run, unsigned thread, void *state, Lap *lap)
 {
+  Queue *queue;
+  size_t batch;
+  uint64_t n_batches;
+
   (void) state;
-  Queue *queue = producer_queues[thread / 2];
-  size_t batch = run->parameters.batch;
-  uint64_t n_batches = run->parameters.n_operations / batch;
+  queue = producer_queues[thread / 2];
+  batch = run->parameters.batch;
+  n_batches = run->parameters.n_operations / batch;
   if (queue == NULL)
     return;
   if (thread % 2 == 0)

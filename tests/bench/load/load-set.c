@@ -48,6 +48,7 @@ BENCH_INLINE uint64_t
 word_new (size_t size, const bool observed)
 {
   void *block = bench_alloc (observed, size, 8);
+
   *(volatile uint64_t *) block = size;
   return (uint64_t) (uintptr_t) block | (uint64_t) size << SET_ADDRESS_BITS;
 }
@@ -82,6 +83,7 @@ set_place (Set *set, uint64_t random)
 {
   uint32_t percent = (uint32_t) ((random & 0xffff) * 100 >> 16);
   uint64_t index = random >> 32;
+
   if (percent < 80)
     return &set->words[index * set->n_short >> 32];
   if (percent < 95)
@@ -94,12 +96,15 @@ BENCH_INLINE void
 set_body (Run *run, Set *set, const bool observed)
 {
   uint64_t random = set->random, n_mail = run->parameters.batch;
+
   for (uint64_t i = 0; i < run->parameters.n_operations; i++)
     {
       uint64_t number = random_next (&random);
       uint64_t *place = set_place (set, number);
+      uint64_t word;
+
       word_free (*place, observed);
-      uint64_t word = word_new (random_size (run, &random), observed);
+      word = word_new (random_size (run, &random), observed);
       if ((number >> 16 & 0xffff) < 6554) /* a tenth of 65536 */
         word = mail_swap (&mail[random_below (&random, n_mail)], word);
       *place = word;
@@ -133,11 +138,13 @@ static void *
 set_enter (Run *run, unsigned thread)
 {
   Set *set = bench_map (sizeof *set);
+  size_t n;
+
   set->n_short = SET_N_SHORT;
   set->n_middle = run->parameters.n_blocks / 20 + 1;
   set->n_long = run->parameters.n_blocks;
   set->random = random_seed (run, thread);
-  size_t n = set->n_short + set->n_middle + set->n_long;
+  n = set->n_short + set->n_middle + set->n_long;
   set->words = bench_map (n * sizeof *set->words);
   words_fill (run, set->words, n, &set->random);
   return set;
@@ -146,8 +153,10 @@ set_enter (Run *run, unsigned thread)
 static void
 set_leave (Run *run, unsigned thread, void *state)
 {
+  Set *set;
+
   (void) thread;
-  Set *set = state;
+  set = state;
   words_free (run, set->words, set->n_short + set->n_middle + set->n_long);
 }
 
@@ -155,6 +164,7 @@ static void
 mail_open (Run *run)
 {
   uint64_t random = random_seed (run, THREADS_MAX);
+
   if (run->parameters.size_min < 8 || run->parameters.size_max > 65535)
     bench_die ("a working set takes blocks of 8 to 65535 bytes");
   mail = bench_map (run->parameters.batch * sizeof *mail);
@@ -181,16 +191,21 @@ BENCH_INLINE void
 latency_body (Run *run, Set *set, Latencies *latencies, const bool observed)
 {
   uint64_t random = set->random, n_mail = run->parameters.batch;
+
   for (uint64_t i = 0; i < run->parameters.n_operations; i++)
     {
       uint64_t number = random_next (&random);
       uint64_t *place = set_place (set, number), word = *place;
       size_t size = random_size (run, &random);
       uint64_t start = bench_ticks ();
+      uint64_t middle;
+      void *block;
+      uint64_t end;
+
       bench_free (observed, word_size (word), word_block (word));
-      uint64_t middle = bench_ticks ();
-      void *block = bench_alloc (observed, size, 8);
-      uint64_t end = bench_ticks ();
+      middle = bench_ticks ();
+      block = bench_alloc (observed, size, 8);
+      end = bench_ticks ();
       latency_add (&latencies->of_free, middle - start);
       latency_add (&latencies->of_alloc, end - middle);
       *(volatile uint64_t *) block = size;

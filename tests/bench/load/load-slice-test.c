@@ -37,6 +37,7 @@ BENCH_INLINE void *
 timed_touched_alloc (size_t size)
 {
   void *block = bench_alloc (false, size, size);
+
   bench_touch (block, size);
   return block;
 }
@@ -57,6 +58,7 @@ BENCH_INLINE void *
 observed_touched_alloc (size_t size)
 {
   void *block = bench_alloc (true, size, size);
+
   bench_touch (block, size);
   return block;
 }
@@ -73,13 +75,15 @@ test_loop (AllocCall alloc_call, FreeCall free_call, Walk *walk,
 {
   size_t n_row = walk->n_blocks / 100;
   void **row = walk->blocks + walk->n_blocks;
+
   for (uint64_t r = 0; r < n_repetitions; r++)
     {
+      uint32_t size;
+
       walk_announced (alloc_call, free_call, walk, SIZE_MIN_BYTES, is_literal);
       walk->random = walk_next (walk->random);
-      uint32_t size
-          = SIZE_MIN_BYTES
-            + walk_size (walk->random, walk->modulus, is_literal);
+      size = SIZE_MIN_BYTES
+             + walk_size (walk->random, walk->modulus, is_literal);
       walk_row (alloc_call, free_call, row, n_row, size);
     }
 }
@@ -90,6 +94,7 @@ test_body (Walk *walk, uint64_t n_repetitions, const SliceTestKind kind,
 {
   const bool is_literal = kind == SLICE_TEST_LITERAL;
   const bool is_touched = kind == SLICE_TEST_TOUCH;
+
   if (observed)
     test_loop (is_touched ? observed_touched_alloc : observed_alloc,
                observed_free, walk, n_repetitions, is_literal);
@@ -102,6 +107,7 @@ static uint64_t
 test_repetitions (const Run *run)
 {
   uint64_t n = run->parameters.n_operations / (run->parameters.n_blocks / 2);
+
   return n != 0 ? n : 1;
 }
 
@@ -110,6 +116,7 @@ test_lap (Run *run, void *state, Lap *lap, const SliceTestKind kind)
 {
   size_t n_blocks = run->parameters.n_blocks;
   uint64_t n_repetitions = test_repetitions (run);
+
   lap->n_pairs = n_repetitions * (n_blocks / 2 + n_blocks / 100);
   BENCH_BODY (run, test_body, state, n_repetitions, kind);
 }
@@ -140,6 +147,7 @@ test_enter (Run *run, unsigned thread)
 {
   size_t n_blocks = run->parameters.n_blocks;
   Walk *walk = bench_map (sizeof *walk);
+
   walk->n_blocks = (uint32_t) n_blocks;
   walk->modulus = (uint32_t) run->parameters.size_max;
   walk->random = (uint32_t) random_seed (run, thread);
@@ -157,8 +165,10 @@ test_enter (Run *run, unsigned thread)
 static void
 test_leave (Run *run, unsigned thread, void *state)
 {
+  const Walk *walk;
+
   (void) thread;
-  const Walk *walk = state;
+  walk = state;
   for (size_t i = 0; i < walk->n_blocks; i++)
     bench_free (run->is_observed, walk->sizes[i], walk->blocks[i]);
 }

@@ -25,6 +25,7 @@ BENCH_INLINE void
 churn_body (Run *run, Left *left, uint64_t random, const bool observed)
 {
   uint64_t n = run->parameters.n_blocks;
+
   for (uint64_t i = 0; i < n; i++)
     {
       left[i].size = random_size (run, &random);
@@ -43,6 +44,7 @@ static void
 churn_thread (Run *run, unsigned thread, void *data)
 {
   Left *left = (Left *) data + thread * run->parameters.n_blocks;
+
   BENCH_BODY (run, churn_body, run, left, random_seed (run, thread));
 }
 
@@ -50,6 +52,7 @@ static void
 churn_wave (Run *run, Left *left)
 {
   uint64_t n = run->parameters.n_blocks * run->parameters.n_threads;
+
   bench_threads (run, (unsigned) run->parameters.n_threads, churn_thread,
                  left);
   for (uint64_t i = 0; i < n; i++)
@@ -64,12 +67,16 @@ load_churn (Run *run)
   Parameters *p = &run->parameters;
   uint64_t n_waves = p->batch / p->n_threads;
   uint64_t rss_quarter = 0;
+  Left *left;
+  uint64_t rss_end;
+
   if (p->size_min < 8 || p->n_laps > LAPS_MAX)
     bench_die ("churn: blocks of 8 bytes at least, %d laps", LAPS_MAX);
-  Left *left = bench_map (p->n_blocks * p->n_threads * sizeof *left);
+  left = bench_map (p->n_blocks * p->n_threads * sizeof *left);
   for (unsigned lap = 0; lap <= p->n_laps; lap++)
     {
       double start = bench_process_nsec ();
+
       for (uint64_t wave = 0; wave < n_waves; wave++)
         {
           if (lap == 0 && wave == n_waves / 4)
@@ -79,7 +86,7 @@ load_churn (Run *run)
       laps[lap] = (bench_process_nsec () - start)
                   / (double) (n_waves * p->n_threads * p->n_blocks);
     }
-  uint64_t rss_end = bench_rss_bytes ();
+  rss_end = bench_rss_bytes ();
   bench_add_laps (run, "ns", (unsigned) p->n_laps, laps + 1, laps[0]);
   bench_add_value (run, "rss_quarter_bytes", (double) rss_quarter);
   bench_add_value (run, "rss_end_bytes", (double) rss_end);
@@ -146,6 +153,7 @@ sharing_write (Run *run, void **blocks, unsigned thread)
 {
   uint64_t n = run->parameters.n_blocks;
   double start = bench_thread_nsec ();
+
   for (uint64_t i = 0, k = 0; i < run->parameters.n_operations; i++)
     {
       *(volatile uint64_t *) blocks[k] = i;
@@ -159,6 +167,7 @@ static void
 turn_free (Run *run, void **blocks, size_t i)
 {
   size_t n = run->parameters.n_blocks;
+
   for (size_t k = i; k < i + TURN_BLOCKS && k < n; k++)
     bench_free (run->is_observed, run->parameters.size_min, blocks[k]);
 }
@@ -170,6 +179,7 @@ sharing_thread (Run *run, unsigned thread, void *data)
   unsigned n_threads = (unsigned) run->parameters.n_threads;
   size_t n = run->parameters.n_blocks, size = run->parameters.size_min;
   void **blocks = sharing->blocks + thread * n;
+
   for (size_t i = 0; sharing->kind == SHARING_PASSIVE && i < n;
        i += TURN_BLOCKS)
     {
@@ -193,6 +203,7 @@ static int
 word_compare (const void *a, const void *b)
 {
   uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
   return (x > y) - (x < y);
 }
 
@@ -204,12 +215,14 @@ sharing_percent (Run *run, void *const *blocks)
   size_t n = run->parameters.n_blocks, n_all = n * run->parameters.n_threads;
   uint64_t *words = bench_map (n_all * sizeof *words);
   size_t n_shared = 0;
+
   for (size_t i = 0; i < n_all; i++)
     words[i] = ((uintptr_t) blocks[i] / LINE_BYTES) << 8 | i / n;
   qsort (words, n_all, sizeof *words, word_compare);
   for (size_t i = 0, end; i < n_all; i = end)
     {
       bool is_shared = false;
+
       for (end = i; end < n_all && words[end] >> 8 == words[i] >> 8; end++)
         is_shared = is_shared || words[end] != words[i];
       n_shared += is_shared ? end - i : 0;
@@ -226,11 +239,13 @@ sharing_run (Run *run, SharingKind kind)
   size_t n_all = p->n_blocks * p->n_threads;
   Sharing sharing
       = { .blocks = bench_map (n_all * sizeof (void *)), .kind = kind };
+
   if (p->size_min < 8 || p->n_laps > LAPS_MAX || p->n_threads > THREADS_MAX)
     bench_die ("sharing: blocks of 8 bytes at least");
   for (unsigned lap = 0; lap <= p->n_laps; lap++)
     {
       double nsec = 0;
+
       sharing.turn = 0;
       for (size_t i = 0; kind != SHARING_ACTIVE && i < n_all; i++)
         sharing.blocks[i % p->n_threads * p->n_blocks + i / p->n_threads]

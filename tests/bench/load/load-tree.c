@@ -50,6 +50,7 @@ node_new (Run *run, Tree *tree, const bool observed)
 {
   size_t size = random_size (run, &tree->random) & ~(size_t) 7;
   Node *node = bench_alloc (observed, size, sizeof *node);
+
   node->size = (uint32_t) size;
   node->number = tree->n_built++;
   node->left = node->right = NULL;
@@ -62,6 +63,7 @@ tree_build (Run *run, Tree *tree, const bool observed)
 {
   Job jobs[JOBS_MAX];
   size_t n_jobs = 0;
+
   jobs[n_jobs++] = (Job){ &tree->root, run->parameters.n_blocks };
   while (n_jobs != 0)
     {
@@ -69,6 +71,7 @@ tree_build (Run *run, Tree *tree, const bool observed)
       Node *node = *job.place = node_new (run, tree, observed);
       size_t n_left = random_below (&tree->random, job.n);
       size_t n_right = job.n - 1 - n_left;
+
       if (n_jobs + 2 > JOBS_MAX)
         bench_die ("tree: deeper than expected");
       if (n_right != 0)
@@ -85,10 +88,12 @@ tree_walk (const Tree *tree)
   const Node *stack[JOBS_MAX];
   size_t depth = 0;
   uint64_t sum = 0;
+
   stack[depth++] = tree->root;
   while (depth != 0)
     {
       const Node *node = stack[--depth];
+
       sum += node->number;
       if (node->right != NULL)
         stack[depth++] = node->right;
@@ -105,11 +110,13 @@ tree_free (Tree *tree, const bool observed)
 {
   uintptr_t stack[2 * JOBS_MAX];
   size_t depth = 0;
+
   stack[depth++] = (uintptr_t) tree->root;
   while (depth != 0)
     {
       uintptr_t top = stack[--depth];
       Node *node = (Node *) (top & ~(uintptr_t) 1);
+
       if ((top & 1) != 0 || (node->left == NULL && node->right == NULL))
         {
           bench_free (observed, node->size, node);
@@ -131,19 +138,25 @@ tree_lap (Run *run, unsigned thread, void *state, Lap *lap)
   static uint64_t rss_before;
   Tree *tree = state;
   uint64_t n = run->parameters.n_blocks;
+  double start;
+  double built;
+  double walked;
+  double weighed;
+
   if (n_lap == 0 && thread == 0)
     rss_before = bench_rss_bytes ();
   tree->n_built = 0;
   tree->bytes = 0;
-  double start = bench_thread_nsec ();
+  start = bench_thread_nsec ();
   BENCH_BODY (run, tree_build, run, tree);
-  double built = bench_thread_nsec ();
+  built = bench_thread_nsec ();
   if (tree_walk (tree) != n * (n - 1) / 2)
     bench_die ("tree: a node's number changed");
-  double walked = bench_thread_nsec ();
+  walked = bench_thread_nsec ();
   if (thread == 0)
     {
       uint64_t rss = bench_rss_bytes ();
+
       rss_over_live[n_lap] = rss > rss_before
                                  ? (double) (rss - rss_before)
                                        / ((double) tree->bytes
@@ -151,7 +164,7 @@ tree_lap (Run *run, unsigned thread, void *state, Lap *lap)
                                  : 0;
       n_lap++;
     }
-  double weighed = bench_thread_nsec ();
+  weighed = bench_thread_nsec ();
   BENCH_BODY (run, tree_free, tree);
   lap->part_nsec[0] = built - start;
   lap->part_nsec[1] = walked - built;
@@ -164,6 +177,7 @@ static void *
 tree_enter (Run *run, unsigned thread)
 {
   Tree *tree = bench_map (sizeof *tree);
+
   tree->random = random_seed (run, thread);
   return tree;
 }

@@ -43,9 +43,12 @@ letters_compare (const void *a, const void *b)
 static unsigned
 word_make (char *word, uint64_t *random)
 {
+  unsigned n;
+  uint64_t bits;
+
   *random = *random * 6364136223846793005u + 1442695040888963407u;
-  unsigned n = 3 + (unsigned) (*random >> 60) % 8;
-  uint64_t bits = *random >> 8;
+  n = 3 + (unsigned) (*random >> 60) % 8;
+  bits = *random >> 8;
 
   for (unsigned i = 0; i < n; i++, bits /= 13)
     word[i] = "etaoinshrdluc"[bits % 13];

@@ -27,6 +27,7 @@ main (void)
       cJSON_ArrayForEach (record, document)
         {
           const cJSON *at = cJSON_GetObjectItem (record, "at");
+
           sum += cJSON_GetObjectItem (record, "id")->valuedouble
                  + cJSON_GetObjectItem (at, "x")->valuedouble;
         }

@@ -86,6 +86,7 @@ main (void)
           double start = busy_until[server] > event->when
                              ? busy_until[server]
                              : event->when;
+
           busy_until[server] = start + 0.01 * random_next ();
           event_add (busy_until[server], 1, server, event->customer,
                      event->when);

@@ -44,6 +44,7 @@ static Node *
 factor_parse (void)
 {
   Node *node;
+  double number = 0;
 
   if (*at == '(')
     {
@@ -57,7 +58,6 @@ factor_parse (void)
       at++;
       return node_new ('x', 0, NULL, NULL);
     }
-  double number = 0;
   while (isdigit ((unsigned char) *at))
     number = number * 10 + (*at++ - '0');
   return node_new ('n', number, NULL, NULL);
@@ -84,6 +84,7 @@ sum_parse (void)
   while (*at == '+' || *at == '-')
     {
       char op = *at++;
+
       node = node_new (op, 0, node, product_parse ());
     }
   return node;
@@ -110,8 +111,10 @@ evaluate (const Node *node, double x)
 static char *
 formula_write (char *out, uint32_t *random, int depth)
 {
+  unsigned choice;
+
   *random = *random * 1664525 + 1013904223;
-  unsigned choice = *random >> 28;
+  choice = *random >> 28;
 
   if (depth == 0 || choice < 4)
     {
@@ -137,9 +140,11 @@ main (void)
 
   for (int i = 0; i < 60000; i++)
     {
+      Node *tree;
+
       *formula_write (text, &random, 7) = '\0';
       at = text;
-      Node *tree = sum_parse ();
+      tree = sum_parse ();
       sum += evaluate (tree, i % 3) + evaluate (tree, i % 5);
       node_free (tree);
     }

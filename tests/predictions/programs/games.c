@@ -60,6 +60,7 @@ static int
 move_try (game *of, move *at, unsigned heaps)
 {
   int wins;
+  move *best;
 
   at->visits++;
   if (heaps == 0)
@@ -68,7 +69,7 @@ move_try (game *of, move *at, unsigned heaps)
     move_expand (of, at, heaps);
   if (at->first == NULL)
     return (int) (random_next () & 1);
-  move *best = at->first;
+  best = at->first;
 
   for (move *to = at->first; to != NULL && best->visits > 0; to = to->next)
     if (to->visits == 0

@@ -62,9 +62,12 @@ main (void)
     {
       for (unsigned i = 0; i < N_ROWS; i++)
         {
+          uint64_t value;
+          Group *group;
+
           random = random * 6364136223846793005u + 1442695040888963407u;
-          uint64_t value = random >> 50;
-          Group *group = group_find ((random >> 20) % 15000);
+          value = random >> 50;
+          group = group_find ((random >> 20) % 15000);
 
           group->sum += value;
           group->n++;

@@ -29,11 +29,12 @@ static Node *
 lightest_take (Node **nodes, unsigned n)
 {
   unsigned best = 0;
+  Node *node;
 
   for (unsigned i = 1; i < n; i++)
     if (nodes[i]->weight < nodes[best]->weight)
       best = i;
-  Node *node = nodes[best];
+  node = nodes[best];
   nodes[best] = nodes[n - 1];
   return node;
 }
@@ -62,6 +63,7 @@ block_code (void)
 {
   unsigned weights[64] = { 0 }, n = 0;
   Node *nodes[64];
+  unsigned result;
 
   for (unsigned i = 0; i < sizeof block; i++)
     weights[block[i]]++;
@@ -72,9 +74,10 @@ block_code (void)
     {
       Node *a = lightest_take (nodes, n--);
       Node *b = lightest_take (nodes, n--);
+
       nodes[n++] = node_new (a->weight + b->weight, 0, a, b);
     }
-  unsigned result = bits (nodes[0], 0);
+  result = bits (nodes[0], 0);
   tree_free (nodes[0]);
   return result;
 }

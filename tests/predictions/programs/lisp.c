@@ -65,6 +65,7 @@ merge (const Cell *a, const Cell *b)
     {
       const Cell **from
           = b == NULL || (a != NULL && a->number <= b->number) ? &a : &b;
+
       result = cons ((*from)->number, result);
       *from = (*from)->rest;
     }
@@ -77,6 +78,10 @@ static Cell *
 sort (Cell *list, unsigned n)
 {
   Cell *left = NULL, *right = NULL, *result;
+  unsigned n_left = 0;
+  unsigned n_right = 0;
+  Cell *sorted_left;
+  Cell *sorted_right;
 
   if (n < 2)
     return keep (list);
@@ -85,13 +90,12 @@ sort (Cell *list, unsigned n)
       left = cons (at->number, left);
     else
       right = cons (at->number, right);
-  unsigned n_left = 0, n_right = 0;
   for (const Cell *at = left; at != NULL; at = at->rest)
     n_left++;
   for (const Cell *at = right; at != NULL; at = at->rest)
     n_right++;
-  Cell *sorted_left = sort (left, n_left);
-  Cell *sorted_right = sort (right, n_right);
+  sorted_left = sort (left, n_left);
+  sorted_right = sort (right, n_right);
   result = merge (sorted_left, sorted_right);
   drop (left);
   drop (right);
@@ -109,13 +113,14 @@ main (void)
   for (int round = 0; round < 30; round++)
     {
       Cell *list = NULL;
+      Cell *sorted;
 
       for (int i = 0; i < 20000; i++)
         {
           random = random * 1664525 + 1013904223;
           list = cons ((int) (random >> 8), list);
         }
-      Cell *sorted = sort (list, 20000);
+      sorted = sort (list, 20000);
       sum += sorted->number;
       drop (list);
       drop (sorted);

@@ -77,12 +77,13 @@ way_find (unsigned start, unsigned goal)
       for (int i = 0; i < 4 && next->cost == best[next->place]; i++)
         {
           unsigned to = next->place + (unsigned) steps[i];
+          unsigned key;
 
           if (wall[to] || best[to] <= next->cost + 1)
             continue;
           best[to] = next->cost + 1;
           all = node_new (all, next, to, next->cost + 1);
-          unsigned key = all->cost + distance (to, goal);
+          key = all->cost + distance (to, goal);
 
           all->bucket = buckets[key];
           buckets[key] = all;

@@ -45,6 +45,7 @@ pattern_compile (const char *pattern)
       else
         {
           State *fork = state_new (1, NULL, rest);
+
           fork->next
               = state_new (pattern[i], mark == '*' ? fork : rest, NULL);
           rest = fork;
@@ -99,6 +100,8 @@ main (void)
   for (unsigned i = 0; i < 60000; i++)
     {
       char pattern[64], text[32], *out = pattern;
+      State *start;
+      State *before;
 
       for (unsigned k = 0; k < 24; k++)
         {
@@ -109,7 +112,7 @@ main (void)
           text[k] = (char) ('a' + (random >> 33) % 4);
         }
       *out = text[24] = '\0';
-      State *start = pattern_compile (pattern), *before;
+      start = pattern_compile (pattern);
 
       n += (unsigned) matches (start, text);
       for (; last_made != NULL; last_made = before)

@@ -90,8 +90,10 @@ main (void)
 
   for (unsigned i = 0; i < 3000; i++)
     {
+      unsigned n;
+
       random = random * 1664525 + 1013904223;
-      unsigned n = 1 + (random >> 24) % (depth + 1);
+      n = 1 + (random >> 24) % (depth + 1);
       depth = n > 5 ? 5 : n;
       memset (out, '*', depth);
       out += depth + (unsigned) sprintf (out + depth, "part %u\n", i);

@@ -40,9 +40,14 @@ node_add (Node *node, double x, double y, double left, double top, double size)
 {
   for (int depth = 0; depth < 24; depth++)
     {
+      int right;
+      int low;
+      Node **child;
+
       size /= 2;
-      int right = x >= left + size, low = y >= top + size;
-      Node **child = &node->children[right + 2 * low];
+      right = x >= left + size;
+      low = y >= top + size;
+      child = &node->children[right + 2 * low];
 
       node->x = (node->x * node->mass + x) / (node->mass + 1);
       node->y = (node->y * node->mass + y) / (node->mass + 1);

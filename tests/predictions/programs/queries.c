@@ -58,6 +58,9 @@ expression_new (statement *of, kind kind, long value, expression *left,
 static expression *
 expression_parse (statement *of, int depth)
 {
+  expression *left;
+  expression *right;
+
   if (depth == 0 || random_next () % 8 == 0)
     return random_next () % 2 == 0
                ? expression_new (of, COLUMN, random_next () % N_ROWS, NULL,
@@ -66,8 +69,8 @@ expression_parse (statement *of, int depth)
   if (random_next () % 9 == 0)
     return expression_new (of, NEGATE, 0, expression_parse (of, depth - 1),
                            NULL);
-  expression *left = expression_parse (of, depth - 1);
-  expression *right = expression_parse (of, depth - 1);
+  left = expression_parse (of, depth - 1);
+  right = expression_parse (of, depth - 1);
 
   return expression_new (of, (kind) (SUM + random_next () % 4), 0, left,
                          right);

@@ -61,6 +61,8 @@ request_serve (void)
   Header *headers = NULL, *next;
   const char *line = strchr (request, '\n') + 1;
   char *out = answer;
+  const Header *found;
+  unsigned result;
 
   for (; *line != '\n'; line = strchr (line, '\n') + 1)
     headers = header_new (line, headers);
@@ -69,9 +71,8 @@ request_serve (void)
       memcpy (out, header->value, header->n_value);
       out += header->n_value;
     }
-  const Header *found = header_find (headers, "X-Header-21");
-  unsigned result = (unsigned) (out - answer)
-                    + (found != NULL ? found->n_value : 0);
+  found = header_find (headers, "X-Header-21");
+  result = (unsigned) (out - answer) + (found != NULL ? found->n_value : 0);
   for (; headers != NULL; headers = next)
     {
       next = headers->next;

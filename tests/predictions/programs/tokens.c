@@ -39,15 +39,18 @@ tokens_make (void)
 
   for (const char *at = source; *at != '\0';)
     {
+      Token *token;
+      const char *start;
+
       if (isspace ((unsigned char) *at))
         {
           line += *at++ == '\n';
           continue;
         }
-      Token *token = malloc (sizeof *token);
+      token = malloc (sizeof *token);
       if (token == NULL)
         abort ();
-      const char *start = at++;
+      start = at++;
       if (isalnum ((unsigned char) *start))
         while (isalnum ((unsigned char) *at))
           at++;
@@ -88,8 +91,11 @@ main (void)
 
   for (unsigned i = 0; i < 50; i++)
     {
+      Token *tokens;
+      Token *next;
+
       source_make (i);
-      Token *tokens = tokens_make (), *next;
+      tokens = tokens_make ();
 
       sum += tokens_read (tokens);
       for (; tokens != NULL; tokens = next)

@@ -97,8 +97,10 @@ zone_load (unsigned serial)
   made->serial = serial;
   for (int i = 0; i < N_NAMES; i++)
     {
+      name *to;
+
       snprintf (label, sizeof label, "h%u", random_next () % 100000);
-      name *to = name_add (made, label);
+      to = name_add (made, label);
 
       for (unsigned n = 1 + random_next () % 6; n > 0; n--)
         record_add (made, to);
@@ -111,9 +113,10 @@ zone_ask (zone *in, unsigned host)
 {
   char label[12];
   unsigned long sum = 0;
+  const name *found;
 
   snprintf (label, sizeof label, "h%u", host % 100000);
-  const name *found = *name_find (in, label);
+  found = *name_find (in, label);
 
   for (const record *at = found == NULL ? NULL : found->records; at != NULL;
        at = at->next)

@@ -17,6 +17,7 @@ ADAPTOR_INLINE void *
 touched_alloc (size_t size)
 {
   char *block = adaptor_alloc (size);
+
   if (size > 0)
     {
       block[0] = 1;
@@ -52,11 +53,14 @@ lap_random (AllocCall alloc_call, Walk *walk, bool literal)
 
   for (uint32_t n = n_blocks / 2; n > 0; n--)
     {
+      uint32_t slot;
+      uint32_t size;
+
       random = walk_next (random);
-      uint32_t slot = random_below (random, n_blocks);
+      slot = random_below (random, n_blocks);
       adaptor_free (sizes[slot], blocks[slot]);
       random = walk_next (random);
-      uint32_t size = walk_size (random, modulus, literal);
+      size = walk_size (random, modulus, literal);
       sizes[slot] = size;
       blocks[slot] = alloc_call (size);
     }
@@ -74,8 +78,10 @@ lap_rows (AllocCall alloc_call, Walk *walk, bool literal)
   for (uint32_t n = walk->n_blocks / 2; n >= WALK_ROW_BLOCKS;
        n -= WALK_ROW_BLOCKS)
     {
+      uint32_t size;
+
       random = walk_next (random);
-      uint32_t size = walk_size (random, modulus, literal);
+      size = walk_size (random, modulus, literal);
       walk_row (alloc_call, adaptor_free, row, WALK_ROW_BLOCKS, size);
     }
   walk->random = random;
@@ -126,6 +132,7 @@ replay_ops (AllocCall alloc_call, Replay *replay)
     {
       void **block = &blocks[op->slot];
       size_t size = op->word >> STREAM_KIND_BITS;
+
       switch (op->word & ((1u << STREAM_KIND_BITS) - 1))
         {
         case STREAM_ALLOC:

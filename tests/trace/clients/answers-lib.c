@@ -11,6 +11,7 @@ APART void *
 chunk_take (size_t size)
 {
   void *volatile chunk = malloc (size);
+
   return chunk;
 }
 
@@ -18,6 +19,7 @@ APART void *
 object_init (size_t size)
 {
   void *volatile object = chunk_take (size);
+
   return object;
 }
 
@@ -25,6 +27,7 @@ void *
 foo_create (size_t size)
 {
   void *volatile object = object_init (size);
+
   return object;
 }
 
@@ -37,8 +40,10 @@ foo_destroy (void *object)
 void *
 foo_context_alloc (void *context, size_t size)
 {
+  void *volatile object;
+
   (void)context;
-  void *volatile object = object_init (size);
+  object = object_init (size);
   return object;
 }
 

@@ -36,6 +36,7 @@ static void *
 kept (void *block)
 {
   void *volatile result = block;
+
   return result;
 }
 
@@ -48,6 +49,7 @@ static void
 phases (Make make, int n_rounds)
 {
   void *blocks[200];
+
   for (int round = 0; round < n_rounds; round++)
     {
       for (int i = 0; i < 200; i++)
@@ -63,6 +65,7 @@ tower (Make make, int n)
 {
   void *blocks[200];
   int height = 0, up = 1;
+
   for (int i = 0; i < n; i++)
     {
       up = height < 3 ? 1 : height > 180 ? 0 : up;
@@ -80,9 +83,11 @@ static void
 churn (Make make, size_t (*size) (void), int n)
 {
   void *blocks[300] = { 0 };
+
   for (int i = 0; i < n; i++)
     {
       unsigned at = i < 300 ? (unsigned)i : below (300);
+
       free (blocks[at]);
       blocks[at] = make (size ());
     }
@@ -100,6 +105,7 @@ static void
 threads (void *(*run) (void *), int n)
 {
   pthread_t ids[16];
+
   for (int i = 0; i < n; i++)
     pthread_create (&ids[i], NULL, run, (void *)(intptr_t)i);
   for (int i = 0; i < n; i++)
@@ -118,6 +124,7 @@ APART void
 tokenize (void)
 {
   void *tokens[200];
+
   for (int i = 0; i < 200; i++)
     tokens[i] = token_new (any_size ());
   for (int i = 0; i < 200; i++)
@@ -146,6 +153,7 @@ linear_at_end (void)
     N = 5000
   };
   static void *blocks[N];
+
   for (int i = 0; i < N; i++)
     blocks[i] = token_new (any_size ());
   for (int i = 0; i < N; i++)
@@ -162,6 +170,7 @@ static void
 long_lived (void)
 {
   static void *table[5000];
+
   for (int i = 0; i < 5000; i++)
     table[i] = entry_new (any_size ());
 }
@@ -183,6 +192,7 @@ APART void
 descend (int depth)
 {
   void *a = kept (malloc (any_size ())), *b = kept (malloc (any_size ()));
+
   for (int i = 0; depth > 0 && i < 3; i++)
     descend (depth - 1);
   free (b);
@@ -200,15 +210,18 @@ stack_lazy (void)
 {
   void *blocks[200];
   int height = 0, up = 1;
+
   for (int i = 0; i < 40000; i++)
     {
+      int at;
+
       up = height < 3 ? 1 : height > 180 ? 0 : up;
       if (height < 2 || (height < 200 && below (100) < (up ? 65u : 35u)))
         {
           blocks[height++] = frame_push (any_size ());
           continue;
         }
-      int at = height - 1;
+      at = height - 1;
       if (below (100) < 5)
         at -= (int)below (height < 20 ? (unsigned)height : 20);
       free (blocks[at]);
@@ -230,6 +243,7 @@ scratch (void)
   for (int i = 0; i < 3000; i++)
     {
       void *a = buffer_new (512), *b = buffer_new (80);
+
       free (b);
       free (a);
     }
@@ -251,6 +265,7 @@ static void
 queue_one_thread (void)
 {
   void *queue[100] = { 0 };
+
   for (int i = 0; i < 20000; i++)
     {
       free (queue[i % 100]);
@@ -311,9 +326,11 @@ realloc_growth (void)
 {
   void *buffers[50] = { 0 };
   size_t sizes[50] = { 0 };
+
   for (int i = 0; i < 20000; i++)
     {
       unsigned at = below (50);
+
       if (sizes[at] > 20000)
         {
           free (buffers[at]);
@@ -337,10 +354,12 @@ static void
 trees (Make tree_make, Make child_make)
 {
   Tree *alive[8] = { 0 };
+
   for (int i = 0; i < 30000; i++)
     {
       unsigned at = below (8);
       Tree *tree = alive[at];
+
       if (tree == NULL)
         {
           alive[at] = tree_make (sizeof (Tree));
@@ -411,10 +430,12 @@ static void
 threads_come_and_go (void)
 {
   void *held = token_new (64);
+
   for (int i = 0; i < 100; i++)
     {
       pthread_t id;
       void *again = held;
+
       pthread_create (&id, NULL, phase_thread, (void *)(intptr_t)-39);
       held = token_new (64);
       free (again);
@@ -432,6 +453,7 @@ scratch_thread (void *unused)
   for (int i = 0; i < 1000; i++)
     {
       void *a = buffer_new (512), *b = buffer_new (80);
+
       if (i % 100 == 0)
         pthread_barrier_wait (&all_there);
       free (b);
@@ -477,10 +499,12 @@ consumer (void *unused)
   (void)unused;
   for (;;)
     {
+      void *item;
+
       pthread_mutex_lock (&mailbox.lock);
       while (mailbox.n == 0 && !mailbox.ended)
         pthread_cond_wait (&mailbox.changed, &mailbox.lock);
-      void *item = mailbox.n > 0 ? mailbox.items[--mailbox.n] : NULL;
+      item = mailbox.n > 0 ? mailbox.items[--mailbox.n] : NULL;
       pthread_cond_signal (&mailbox.changed);
       pthread_mutex_unlock (&mailbox.lock);
       if (item == NULL)
@@ -510,12 +534,14 @@ static void
 produce (size_t (*size) (void), unsigned sent_percent)
 {
   pthread_t id;
-  pthread_create (&id, NULL, consumer, NULL);
   void *own[200] = { 0 };
+
+  pthread_create (&id, NULL, consumer, NULL);
   for (int i = 0; i < 10000; i++)
     {
       void *message = message_new (size ());
       unsigned at = below (200);
+
       if (below (100) < sent_percent)
         mail (message);
       else
@@ -590,13 +616,17 @@ mixture (Make phase, Make stack, Make third, size_t (*third_size) (void),
 {
   void *blocks[200], *heights[200], *slots[300] = { 0 };
   int n = 0, height = 0, up = 1;
+
   for (int i = 0; i < 20000; i++)
     {
+      unsigned at;
+
       blocks[n++] = phase (any_size ());
       if (n == 200)
         while (n > 0)
           {
             int at = (int)below ((unsigned)n);
+
             free (blocks[at]);
             blocks[at] = blocks[--n];
           }
@@ -607,7 +637,7 @@ mixture (Make phase, Make stack, Make third, size_t (*third_size) (void),
         free (heights[--height]);
       if (third == NULL)
         continue;
-      unsigned at = below (300);
+      at = below (300);
       if (!immortal)
         free (slots[at]);
       slots[at] = third (third_size ());
@@ -743,9 +773,11 @@ wrapper_alike (void)
 {
   void *slots[300] = { 0 };
   Make makes[] = { node_make, scope_make, record_make };
+
   for (int i = 0; i < 20000; i++)
     {
       unsigned at = below (300);
+
       free (slots[at]);
       slots[at] = makes[below (3)](any_size ());
     }
@@ -765,6 +797,7 @@ APART void
 evaluate (int depth)
 {
   void *operands[6];
+
   for (int i = 0; i < 6; i++)
     operands[i] = operand_new (any_size ());
   for (int i = 0; depth > 0 && i < 3; i++)
@@ -788,6 +821,7 @@ APART void
 request (void)
 {
   void *blocks[300];
+
   for (int i = 0; i < 300; i++)
     blocks[i] = operand_new (any_size ());
   cache[n_cached++] = blocks[77];
@@ -808,6 +842,7 @@ APART void
 dispatch (int depth)
 {
   void *blocks[40];
+
   for (int i = 0; i < 40; i++)
     {
       blocks[i] = operand_new (any_size ());
@@ -851,9 +886,11 @@ static void
 life_not (void)
 {
   void *slots[300] = { 0 };
+
   for (int i = 0; i < 20000; i++)
     {
       unsigned at = below (300);
+
       free (slots[at]);
       slots[at] = answer ();
     }
@@ -866,6 +903,7 @@ line_format (size_t size)
 {
   char *line;
   int n = asprintf (&line, "%0*d", (int)size, 7);
+
   return n < 0 ? NULL : line;
 }
 
@@ -886,6 +924,7 @@ library_strdup (void)
 {
   static char *names[3000];
   char name[32];
+
   for (int i = 0; i < 3000; i++)
     {
       snprintf (name, sizeof name, "name-%d", i * i);
@@ -898,6 +937,7 @@ line_read (FILE *file)
 {
   char *line = NULL;
   size_t capacity = 0;
+
   if (getline (&line, &capacity, file) < 0)
     {
       free (line);
@@ -910,11 +950,13 @@ static void
 library_getline (void)
 {
   FILE *file = tmpfile ();
+  char *lines[100];
+  char *line;
+  int n = 0;
+
   for (int i = 0; i < 5000; i++)
     fprintf (file, "%d\n", i);
   rewind (file);
-  char *lines[100], *line;
-  int n = 0;
   while ((line = line_read (file)) != NULL)
     {
       lines[n++] = line;
@@ -922,6 +964,7 @@ library_getline (void)
         while (n > 0)
           {
             int at = (int)below ((unsigned)n);
+
             free (lines[at]);
             lines[at] = lines[--n];
           }
@@ -940,9 +983,11 @@ static void
 library_object (void)
 {
   void *widgets[300] = { 0 };
+
   for (int i = 0; i < 20000; i++)
     {
       unsigned at = below (300);
+
       if (widgets[at] != NULL)
         foo_destroy (widgets[at]);
       widgets[at] = widget_make (64);
@@ -988,6 +1033,7 @@ library_callback (void)
       while (n_listed > 0)
         {
           int at = (int)below ((unsigned)n_listed);
+
           free (listed[at]);
           listed[at] = listed[--n_listed];
         }
@@ -1000,8 +1046,10 @@ text_format (const char *format, ...)
 {
   char *text;
   va_list list;
+  int n;
+
   va_start (list, format);
-  int n = vasprintf (&text, format, list);
+  n = vasprintf (&text, format, list);
   va_end (list);
   return n < 0 ? NULL : text;
 }

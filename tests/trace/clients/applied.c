@@ -51,6 +51,7 @@ APART static void *
 xmalloc (size_t size)
 {
   void *block = malloc (size);
+
   if (block == NULL)
     fail ("no memory");
   return block;
@@ -60,6 +61,7 @@ APART static Node *
 node_new (Node *next, unsigned number)
 {
   Node *node = xmalloc (sizeof *node);
+
   *node = (Node){ next, number, number * 7 };
   return node;
 }
@@ -68,6 +70,7 @@ APART static char *
 text_new (unsigned number)
 {
   char *text = xmalloc (16 + number % 50);
+
   sprintf (text, "%u", number);
   return text;
 }
@@ -83,6 +86,7 @@ static unsigned
 node_end (Node *node)
 {
   unsigned number = node->number;
+
   if (node->check != number * 7)
     fail ("contents");
   free (node);
@@ -93,9 +97,11 @@ static unsigned
 list_end (Node *node)
 {
   unsigned sum = 0;
+
   while (node != NULL)
     {
       Node *next = node->next;
+
       sum += node_end (node);
       node = next;
     }
@@ -109,12 +115,15 @@ run_list (void)
 {
   unsigned sum = 0;
   char *texts[N_TEXTS] = { NULL };
+
   for (int round = 0; round < 10; round++)
     {
       Node *list = NULL;
+
       for (unsigned i = 0; i < 10000; i++)
         {
           char *text = text_new (i);
+
           list = node_new (list, i);
           sum += (unsigned) strlen (text);
           free (texts[i % N_TEXTS]);
@@ -133,14 +142,17 @@ run_survive (unsigned each)
 {
   Node *kept = NULL;
   unsigned sum = 0;
+
   for (unsigned round = 0; round < 50; round++)
     {
       Node *list = NULL;
+
       for (unsigned i = 0; i < 10000; i++)
         list = node_new (list, i);
       while (list != NULL)
         {
           Node *node = list;
+
           list = node->next;
           if (each != 0 && node->number % each == 0)
             {
@@ -173,10 +185,12 @@ run_realloc (void)
       size_t size = 1 + i % 90;
       unsigned char *block = (unsigned char *) text_new (i);
       char *above = i % 3 == 0 ? text_new (i) : NULL;
+
       memset (block, (int) i, 16);
       for (size_t to = 16; to < 40000; to += to / 2 + size)
         {
           size_t before = to < 16 + size ? 16 : to;
+
           block = realloc (block, to);
           block_check (block, before < 16 ? before : 16, (unsigned char) i);
           memset (block, (int) i, to);
@@ -210,6 +224,7 @@ APART static unsigned *
 row_new (unsigned n)
 {
   unsigned *row = reallocarray (NULL, n, sizeof *row);
+
   if (row == NULL)
     fail ("no memory");
   for (unsigned i = 0; i < n; i++)
@@ -221,6 +236,7 @@ APART static Node *
 grown_new (Node *next, unsigned number)
 {
   Node *node = xresize (NULL, sizeof *node);
+
   *node = (Node){ next, number, number * 7 };
   return node;
 }
@@ -230,10 +246,12 @@ static void
 run_grown (void)
 {
   unsigned sum = 0;
+
   for (int round = 0; round < 10; round++)
     {
       Node *list = NULL;
       unsigned *rows[100];
+
       for (unsigned i = 0; i < 6000; i++)
         {
           list = grown_new (list, i);
@@ -266,8 +284,10 @@ static struct
 static Node *
 shared_swap (Node *list)
 {
+  Node *old;
+
   pthread_mutex_lock (&shared.lock);
-  Node *old = shared.list;
+  old = shared.list;
   shared.list = list;
   pthread_mutex_unlock (&shared.lock);
   return old;
@@ -279,6 +299,7 @@ thread_run (void *sum)
   for (unsigned round = 0; round < 200; round++)
     {
       Node *list = NULL;
+
       for (unsigned i = 0; i < 500; i++)
         list = node_new (list, i);
       *(unsigned *) sum += list_end (shared_swap (list));
@@ -291,6 +312,7 @@ threads_run (void)
 {
   pthread_t threads[N_THREADS];
   unsigned sums[N_THREADS] = { 0 }, sum = 0;
+
   for (int i = 0; i < N_THREADS; i++)
     if (pthread_create (&threads[i], NULL, thread_run, &sums[i]) != 0)
       fail ("no thread");
@@ -306,6 +328,7 @@ static void
 run_threads (void)
 {
   unsigned sum = 0;
+
   for (int round = 0; round < 5; round++)
     sum += threads_run ();
   printf ("threads %u\n", sum);
@@ -324,6 +347,7 @@ run_fork (void)
 {
   int stop = 0, good = 0;
   pthread_t thread;
+
   if (pthread_create (&thread, NULL, busy_run, &stop) != 0)
     fail ("no thread");
   for (unsigned i = 0; i < 40; i++)
@@ -331,10 +355,12 @@ run_fork (void)
       Node *list = node_new (node_new (NULL, i), i + 1);
       int status;
       pid_t child = fork ();
+
       if (child == 0)
         {
-          list_end (list);
           Node *other = NULL;
+
+          list_end (list);
           for (unsigned k = 0; k < 5000; k++)
             other = node_new (other, k);
           _exit (list_end (other) == 12497500 ? 0 : 1);
@@ -354,14 +380,16 @@ static void
 run_plugin (const char *path)
 {
   unsigned n = 0;
+
   for (int round = 0; round < 5; round++)
     {
       void *handle = dlopen (path, RTLD_NOW);
       void *(*make) (size_t)
           = handle == NULL ? NULL : (void *(*) (size_t)) dlsym (handle, "make");
+      void *blocks[2000];
+
       if (make == NULL)
         fail ("no plugin");
-      void *blocks[2000];
       for (unsigned i = 0; i < 2000; i++)
         memset (blocks[i] = make (40), 1, 40);
       dlclose (handle);
@@ -395,6 +423,7 @@ APART static void *
 any_calloc (size_t size)
 {
   unsigned char *block = calloc (1, size);
+
   for (size_t i = 0; block != NULL && i < size; i++)
     if (block[i] != 0)
       fail ("calloc");
@@ -405,6 +434,7 @@ APART static void *
 any_aligned (size_t size)
 {
   void *block = NULL;
+
   if (posix_memalign (&block, 256, size) != 0 || (uintptr_t) block % 256 != 0)
     fail ("posix_memalign");
   return block;
@@ -446,13 +476,16 @@ static void *
 random_run (void *seed)
 {
   uint64_t state = (uintptr_t) seed;
+
   for (unsigned i = 0; i < 200000; i++)
     {
+      unsigned random;
+      unsigned row;
+
       state = state * UINT64_C (6364136223846793005) + 1442695040888963407u;
-      unsigned random = (unsigned) (state >> 33);
+      random = (unsigned) (state >> 33);
       /* now and then another thread's slots */
-      unsigned row = (random >> 28 & 7) == 0 ? random >> 20 & 3
-                                             : (uintptr_t) seed & 3;
+      row = (random >> 28 & 7) == 0 ? random >> 20 & 3 : (uintptr_t) seed & 3;
       pthread_mutex_lock (&slot_locks[row]);
       slot_step (&slots[row][random >> 4 & (N_SLOTS - 1)],
                  (unsigned) (state >> 24));
@@ -465,6 +498,7 @@ static void
 run_random (uintptr_t seed)
 {
   pthread_t threads[N_THREADS];
+
   for (int i = 0; i < N_THREADS; i++)
     pthread_mutex_init (&slot_locks[i], NULL);
   for (uintptr_t i = 0; i < N_THREADS; i++)
@@ -522,6 +556,7 @@ int
 main (int argc, char **argv)
 {
   const char *what = argc > 1 ? argv[1] : "", *how = argc > 2 ? argv[2] : "0";
+
   if (strcmp (what, "list") == 0)
     run_list ();
   else if (strcmp (what, "survive") == 0)

@@ -14,6 +14,7 @@ work (void)
 {
 #ifdef AFTER
   void *block = slice_alloc (40);
+
   seen = block;
   slice_free1 (40, block);
 #else

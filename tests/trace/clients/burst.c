@@ -17,6 +17,7 @@ APART static void
 burst (int n)
 {
   char **blocks = calloc ((size_t) n, sizeof *blocks);
+
   for (int i = 0; i < n; i++)
     memset (blocks[i] = malloc (BYTES), 1, BYTES);
   for (int i = 0; i < n; i++)
@@ -28,6 +29,7 @@ APART static void
 rest (void)
 {
   static void *blocks[N_SMALL];
+
   for (int round = 0; round < N_ROUNDS; round++)
     {
       for (int i = 0; i < N_SMALL; i++)

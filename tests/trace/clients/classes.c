@@ -31,6 +31,7 @@ SITE
 site (size_t size)
 {
   void *volatile block = malloc (size);
+
   return block;
 }
 
@@ -38,6 +39,7 @@ SITE
 owner_site (void)
 {
   void *volatile block = malloc (200);
+
   return block;
 }
 
@@ -45,6 +47,7 @@ static void
 linear (void)
 {
   static void *blocks[1000];
+
   for (int round = 0; round < 50; round++)
     {
       for (int i = 0; i < 1000; i++)
@@ -58,12 +61,15 @@ static void
 linear_fair (void)
 {
   static void *blocks[1000];
+
   for (int round = 0; round < 50; round++)
     {
       int n = 0;
+
       for (int i = 0; i < 1000; i++)
         {
           void *block = site (any_size ());
+
           if (i % 10 < 3)
             free (block);
           else
@@ -87,6 +93,7 @@ scratch (void)
   for (int i = 0; i < 5000; i++)
     {
       void *a = site (64), *b = site (80);
+
       free (b);
       free (a);
     }
@@ -97,15 +104,18 @@ stack_of (int violations_percent)
 {
   static void *stack[512];
   int n = 0, up = 1;
+
   for (int i = 0; i < 40000; i++)
     {
+      int at;
+
       up = n < 3 ? 1 : n > 200 ? 0 : up;
       if (n < 2 || random_below (100) < (up ? 65u : 35u))
         {
           stack[n++] = site (any_size ());
           continue;
         }
-      int at = n - 1;
+      at = n - 1;
       if ((int)random_below (100) < violations_percent)
         at -= (int)random_below (n < 20 ? (unsigned)n : 20);
       free (stack[at]);
@@ -137,9 +147,11 @@ owner (void)
   };
   void *parents[N] = { NULL }, *children[N][CHILDREN];
   int n[N] = { 0 };
+
   for (int i = 0; i < 60000; i++)
     {
       int at = (int)random_below (N);
+
       if (parents[at] == NULL)
         {
           parents[at] = owner_site ();
@@ -161,6 +173,7 @@ static void
 scope (void)
 {
   void *held[10], *blocks[60];
+
   for (int i = 0; i < 10; i++)
     held[i] = site (any_size ());
   for (int round = 0; round < 1000; round++)
@@ -180,10 +193,12 @@ static void
 replacement (size_t (*size) (void), int n_slots, int n)
 {
   static void *slots[1000];
+
   for (int i = 0; i < n; i++)
     {
       unsigned at
           = i < n_slots ? (unsigned)i : random_below ((unsigned)n_slots);
+
       free (slots[at]);
       slots[at] = site (size ());
     }

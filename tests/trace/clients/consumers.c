@@ -18,6 +18,7 @@ __attribute__ ((noinline)) static void *
 site (size_t size)
 {
   void *volatile block = malloc (size);
+
   return block;
 }
 
@@ -29,16 +30,18 @@ CONSUMER (linker)
 int
 main (int argc, char **argv)
 {
+  unsigned shares[4];
+
   static void (*const consumers[]) (void *volatile *)
       = { parser, folder, printer, linker };
   static void *volatile slots[300];
   random_state = argc > 1 ? (unsigned)atoi (argv[1]) : 1;
-  unsigned shares[4];
   for (int i = 0; i < 4; i++)
     shares[i] = 1 + below (50);
   for (int i = 0; i < 20000; i++)
     {
       unsigned which = below (4);
+
       if (below (50) < shares[which])
         consumers[which](&slots[below (300)]);
     }

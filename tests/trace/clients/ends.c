@@ -15,8 +15,10 @@ __attribute__ ((noinline)) static int
 deeper (int n)
 {
   volatile char buffer[4096];
+  void *volatile block;
+
   buffer[0] = (char)n;
-  void *volatile block = malloc (16);
+  block = malloc (16);
   free (block);
   return never ? n : deeper (n + 1) + buffer[0];
 }
@@ -25,9 +27,11 @@ int
 main (int argc, char **argv)
 {
   const char *how = argc > 1 ? argv[1] : "";
+
   for (int i = 0; i < 1000; i++)
     {
       void *volatile block = malloc (100);
+
       free (block);
     }
   if (strcmp (how, "kill") == 0)

@@ -35,6 +35,7 @@ allocate (int n)
   for (int i = 0; i < n; i++)
     {
       void *volatile block = malloc (100);
+
       free (block);
     }
 }
@@ -45,6 +46,7 @@ static void
 daemon_wait (const char *path)
 {
   FILE *file = path != NULL ? fopen (path, "w") : NULL;
+
   if (file == NULL)
     {
       sleep (1);
@@ -61,6 +63,8 @@ main (int argc, char **argv)
   const char *how = argc > 1 ? argv[1] : "fork";
   pthread_t thread;
   int status = 0;
+  pid_t pid;
+
   if (strcmp (how, "daemon") == 0 && fork () != 0)
     _exit (0);
   allocate (500);
@@ -74,7 +78,7 @@ main (int argc, char **argv)
     setrlimit (RLIMIT_NOFILE, &(struct rlimit){ 3, 3 });
   if (strcmp (how, "addresses") == 0)
     setrlimit (RLIMIT_AS, &(struct rlimit){ 1 << 26, 1 << 26 });
-  pid_t pid = strcmp (how, "vfork") == 0 ? vfork () : fork ();
+  pid = strcmp (how, "vfork") == 0 ? vfork () : fork ();
   if (pid == 0)
     {
       if (strcmp (how, "vfork") == 0 || strcmp (how, "exec") == 0)

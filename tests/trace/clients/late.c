@@ -24,6 +24,7 @@ APART void *
 xmalloc (size_t size)
 {
   void *block = malloc (size);
+
   if (block == NULL)
     abort ();
   return block;
@@ -47,11 +48,13 @@ module_run (const char *path, int apart)
   Dl_info place;
   void *handle = dlopen (path, RTLD_NOW);
   int (*work) (int) = NULL;
+  int n;
+
   if (handle != NULL)
     *(void **) &work = dlsym (handle, "late_work");
   if (work == NULL || dladdr (*(void **) &work, &place) == 0)
     exit (1);
-  int n = work (N_BLOCKS);
+  n = work (N_BLOCKS);
   dlclose (handle);
   if (apart)
     mmap (place.dli_fbase, 4096, PROT_NONE,
@@ -65,6 +68,7 @@ int
 main (int argc, char **argv)
 {
   int n = 0, rounds = argc > 2 ? atoi (argv[2]) : 1;
+
   for (int round = 0; round < rounds; round++)
     {
       own_work ();

@@ -28,22 +28,28 @@ main (void)
 {
   char *first = strdup (take ());
   char *second = strdup (take ());
+  size_t n = 1;
+  char *block;
+  char *at[2] = { NULL };
+  char **next;
+  size_t m = 1;
+  char *zeros;
+  char *nested;
+
   if (n_taken != 2 || strcmp (first, "a") != 0 || strcmp (second, "bb") != 0)
     return 1;
-  size_t n = 1;
-  char *block = malloc (n++);
+  block = malloc (n++);
   if (n != 2)
     return 2;
-  char *at[2] = { block, NULL };
-  char **next = at;
+  at[0] = block;
+  next = at;
   block = realloc (*next++, n *= 2);
   if (n != 4 || next != &at[1])
     return 3;
-  size_t m = 1;
-  char *zeros = calloc (n++, m++);
+  zeros = calloc (n++, m++);
   if (n != 5 || m != 2 || zeros[3] != 0)
     return 4;
-  char *nested = malloc (strlen (strcpy (malloc (8), "seven c")));
+  nested = malloc (strlen (strcpy (malloc (8), "seven c")));
   free (nested);
   free (zeros);
   free (block);

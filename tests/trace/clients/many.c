@@ -28,6 +28,7 @@ work (void *unused)
   for (int i = 0; i < 100000; i++)
     {
       void *volatile block = malloc (24);
+
       free (block);
       if (unused == NULL && i % 10 == 0)
         take ((unsigned)i, 14);
@@ -40,6 +41,7 @@ main (int argc, char **argv)
 {
   pthread_t threads[64];
   int n = argc > 1 ? atoi (argv[1]) : 0;
+
   for (int i = 0; i < n; i++)
     pthread_create (&threads[i], NULL, work, threads);
   work (NULL);

@@ -10,6 +10,7 @@ __attribute__ ((noinline)) void *
 obtain (size_t size)
 {
   char *block = malloc (size);
+
   if (block != NULL)
     block[0] = 1; /* no call that the compiler may make a jump of */
   return block;
@@ -26,6 +27,7 @@ __attribute__ ((noinline)) static void
 second_caller (void)
 {
   void *blocks[N_BLOCKS];
+
   for (int i = 0; i < N_BLOCKS; i++)
     blocks[i] = obtain (40);
   for (int i = 0; i < N_BLOCKS; i++)

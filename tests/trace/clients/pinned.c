@@ -40,15 +40,18 @@ static __thread Own own;
 static void *
 own_alloc (size_t n_bytes)
 {
+  void *block;
+
   n_bytes = (n_bytes + 15) & ~(size_t)15;
   if (n_bytes > (size_t)(own.end - own.at))
     {
       size_t chunk = 16 << 20;
+
       own.at = mmap (NULL, chunk, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       own.end = own.at + chunk;
     }
-  void *block = own.at;
+  block = own.at;
   own.at += n_bytes;
   return block;
 }
@@ -166,6 +169,7 @@ sessions (void)
     {
       size_t other = number ((unsigned)i);
       void *block = temporary[i - 1];
+
       temporary[i - 1] = temporary[other];
       temporary[other] = block;
     }
@@ -177,9 +181,11 @@ static void
 requests (void)
 {
   void *live[2000] = { 0 };
+
   for (int i = 0; i < 200000; i++)
     {
       unsigned slot = number (2000);
+
       free (live[slot]);
       live[slot] = buffer (1100 + number (30000));
       if (i % 100 == 0)
@@ -207,6 +213,7 @@ static void *
 thread_main (void *unused)
 {
   void **mine = calloc (100000, sizeof *mine);
+
   for (int i = 0; i < 100000; i++)
     {
       mine[i] = work (180);
@@ -223,6 +230,7 @@ static void
 threads (void)
 {
   pthread_t thread[3];
+
   for (int i = 0; i < 3; i++)
     pthread_create (&thread[i], NULL, thread_main, NULL);
   for (int i = 0; i < 3; i++)
@@ -297,6 +305,7 @@ resident_bytes (void)
   char text[128] = "";
   unsigned long pages = 0;
   int fd = open ("/proc/self/statm", O_RDONLY);
+
   if (fd < 0 || read (fd, text, sizeof text - 1) < 0
       || sscanf (text, "%*u %lu", &pages) != 1)
     return 0;
@@ -310,9 +319,11 @@ static void
 pause_as_long (const struct timespec *start)
 {
   struct timespec now;
+  double seconds;
+
   clock_gettime (CLOCK_MONOTONIC, &now);
-  double seconds = (double)(now.tv_sec - start->tv_sec)
-                   + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+  seconds = (double) (now.tv_sec - start->tv_sec)
+            + (double) (now.tv_nsec - start->tv_nsec) / 1e9;
   usleep (seconds > 0.2 ? (useconds_t)(seconds * 1e6) : 200000);
 }
 
@@ -320,9 +331,10 @@ int
 main (int argc, char **argv)
 {
   int heap = argc > 1 ? atoi (argv[1]) : 0;
+  struct timespec start;
+
   if (heap < 1 || heap > (int)(sizeof heaps / sizeof *heaps))
     return 2;
-  struct timespec start;
   clock_gettime (CLOCK_MONOTONIC, &start);
   has_own = argc > 2;
   heaps[heap - 1] ();

@@ -47,6 +47,7 @@ main (int argc, char **argv)
   if (argc > 2)
     {
       pid_t child = fork ();
+
       if (child == 0)
         return use ();
       waitpid (child, &status, 0);

@@ -10,5 +10,6 @@ void *
 PLUGIN_FUNCTION (void)
 {
   void *volatile block = malloc (48);
+
   return block;
 }

@@ -15,6 +15,7 @@ take (void *unused)
   while (!stop)
     {
       void *volatile block = malloc (1000);
+
       free (block);
     }
   return NULL;
@@ -24,10 +25,12 @@ int
 main (void)
 {
   pthread_t thread;
+
   pthread_create (&thread, NULL, take, NULL);
   for (int i = 0; i < 50000; i++)
     {
       void *volatile block = malloc (1000);
+
       block = realloc (block, 20000);
       block = realloc (block, 1000);
       free (block);

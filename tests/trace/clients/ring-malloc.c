@@ -22,6 +22,7 @@ malloc (size_t size)
 {
   size_t bytes = (size + 31) & ~(size_t)15;
   size_t place = atomic_fetch_add (&at, bytes) % (sizeof ring - (1 << 20));
+
   return &ring[(place + 15) & ~(size_t)15];
 }
 
@@ -35,6 +36,7 @@ void *
 realloc (void *block, size_t size)
 {
   void *fresh = malloc (size);
+
   return block == NULL ? fresh : memcpy (fresh, block, size);
 }
 

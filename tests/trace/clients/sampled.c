@@ -25,6 +25,7 @@ site_small (void)
   for (int i = 0; i < 200000; i++)
     {
       void *volatile block = malloc (24);
+
       free (block);
     }
 }
@@ -34,6 +35,7 @@ SITE
 site_ring (void)
 {
   void *ring[100] = { NULL };
+
   for (int i = 0; i < 20000; i++)
     {
       free (ring[i % 100]);
@@ -50,6 +52,7 @@ site_large (void)
   for (int i = 0; i < 100; i++)
     {
       void *volatile block = calloc (1, 300000);
+
       free (block);
     }
 }
@@ -58,6 +61,7 @@ SITE
 site_grown (void)
 {
   char *text = NULL;
+
   for (size_t n = 1; n <= 5000; n++)
     text = realloc (text, n * 10);
   free (text);
@@ -67,10 +71,12 @@ SITE
 site_failed (void)
 {
   volatile size_t huge = SIZE_MAX / 4;
+
   for (int i = 0; i < 1000; i++)
     {
       void *block = malloc (5000);
       void *again = realloc (block, huge);
+
       free (again != NULL ? again : block);
     }
 }
@@ -88,6 +94,7 @@ site_empty (void)
   for (int i = 0; i < 20000; i++)
     {
       void *volatile block = malloc (0);
+
       free (block);
     }
 }
@@ -104,6 +111,7 @@ static void
 threads (void)
 {
   pthread_t thread[8];
+
   for (int i = 0; i < 8; i++)
     if (pthread_create (&thread[i], NULL, work, NULL) != 0)
       abort ();
@@ -117,6 +125,7 @@ pauses (void)
 {
   const struct timespec pause = { 3, 0 };
   void *volatile block = malloc (1 << 20);
+
   nanosleep (&pause, NULL);
   free (block);
   block = malloc (2 << 20);
@@ -136,6 +145,7 @@ child_run (void)
 {
   int status = 0;
   pid_t pid = fork ();
+
   if (pid == 0)
     {
       kept_free ();
@@ -149,6 +159,7 @@ int
 main (int argc, char **argv)
 {
   const char *how = argc > 1 ? argv[1] : "sites";
+
   if (strcmp (how, "becomes") == 0)
     execl (argv[0], argv[0], "sites", (char *) NULL);
   if (strcmp (how, "threads") == 0)

@@ -20,8 +20,10 @@ static atomic_uint in_handler;
 static void
 handle (int number)
 {
+  void *volatile block;
+
   (void)number;
-  void *volatile block = malloc (32);
+  block = malloc (32);
   free (block);
   in_handler++;
 }
@@ -36,6 +38,7 @@ main (int argc, char **argv)
       = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
   struct itimerspec often = { { 0, 100000 }, { 0, 100000 } };
   timer_t timer;
+
   sigaction (SIGPROF, &action, NULL);
   /* ten thousand a second; ITIMER_PROF comes with the kernel's ticks */
   if (timer_create (CLOCK_MONOTONIC, &event, &timer) != 0
@@ -47,6 +50,7 @@ main (int argc, char **argv)
       for (int i = 0; i < 1000; i++)
         {
           void *volatile block = malloc (64);
+
           free (block);
         }
       clock_gettime (CLOCK_MONOTONIC, &now);

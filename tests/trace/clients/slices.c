@@ -43,6 +43,7 @@ use_slices (void)
   for (int i = 0; i < N; i++)
     {
       Link *link = slice_new0 (Link);
+
       CHECK (link->data[2] == 0);
       link->next = chain;
       chain = link;
@@ -68,6 +69,7 @@ static void
 destructor (void *node)
 {
   char **text = node;
+
   free (*text); /* the program's own: to be recorded */
 }
 
@@ -79,10 +81,13 @@ use_contexts (void)
 {
   void *root = ralloc_context (NULL);
   void *above = root;
+  RallocLinear *linear;
+  RallocGc *gc;
 
   for (int i = 1; i < N; i++)
     {
       char **node = ralloc_size (above, sizeof *node);
+
       *node = strdup ("a text");
       ralloc_set_destructor (node, destructor);
       above = i % 10 == 0 ? node : root;
@@ -90,17 +95,19 @@ use_contexts (void)
   for (int i = 0; i < N; i++)
     {
       void *large = rzalloc_size (root, 3000);
+
       if (i % 2 == 0)
         large = reralloc_size (root, large, i % 4 == 0 ? 2900 : 300000);
       CHECK (((char *) large)[2899] == 0);
     }
-  RallocLinear *linear = ralloc_linear_context (root);
+  linear = ralloc_linear_context (root);
   for (int i = 0; i < N; i++)
     memset (ralloc_linear_alloc_child (linear, 40), 1, 40);
-  RallocGc *gc = ralloc_gc_context (root);
+  gc = ralloc_gc_context (root);
   for (int i = 0; i < N; i++)
     {
       void *object = ralloc_gc_alloc_size (gc, 64, 16);
+
       if (i % 2 == 0)
         ralloc_gc_free (object);
     }
@@ -112,13 +119,14 @@ __attribute__ ((noinline)) void
 use_linear (void)
 {
   SliceLinear *linear = slice_linear_new (NULL);
+  SliceMark mark;
 
   for (int i = 0; i < N; i++)
     memset (slice_linear_alloc (linear, 24), 2, 24);
   slice_linear_reset (linear, SLICE_KEEP_ALL);
   for (int i = 0; i < N / 2; i++)
     slice_linear_printf (linear, "%d", i);
-  SliceMark mark = slice_linear_mark (linear);
+  mark = slice_linear_mark (linear);
   for (int turn = 0; turn < 2; turn++)
     {
       for (int i = 0; i < N / 2; i++)

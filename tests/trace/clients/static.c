@@ -8,6 +8,7 @@ int
 main (void)
 {
   void *volatile block = malloc (10);
+
   free (block);
   return 0;
 }

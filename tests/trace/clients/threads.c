@@ -15,10 +15,13 @@ static void *
 work (void *seed)
 {
   unsigned random = (unsigned)(size_t)seed * 7919 + 1;
+
   for (int i = 0; i < n_pairs; i++)
     {
+      void *block;
+
       random = random * 1664525 + 1013904223;
-      void *block = malloc (16 + (random >> 16) % 200);
+      block = malloc (16 + (random >> 16) % 200);
       /* every fourth block is freed by whoever comes by next */
       if ((random >> 8) % 4 == 0)
         block = atomic_exchange (&exchange[(random >> 24) % 64], block);
@@ -32,6 +35,7 @@ main (int argc, char **argv)
 {
   int n = argc > 1 ? atoi (argv[1]) : 4;
   pthread_t threads[64];
+
   n_pairs = argc > 2 ? atoi (argv[2]) : 100000;
   for (int i = 0; i < n && i < 64; i++)
     pthread_create (&threads[i], NULL, work, (void *)(size_t)i);

@@ -11,6 +11,7 @@ main (void)
   for (int i = 0; i < 300; i++)
     {
       char *volatile a = malloc (10);
+
       free (a);
       a = strdup ("text");
       free (a);
