@@ -31,6 +31,9 @@ noinst_LTLIBRARIES += \
 	%D%/port/annotate.h \
 	%D%/port/compiler.h \
 	%D%/port/malloc-family.h \
+	%D%/port/memory-pool.h \
+	%D%/port/probe.h \
+	%D%/port/ticks.h \
 	%D%/port/tool.c \
 	%D%/port/os/os-linux.c \
 	%D%/port/os/os-module.c \
@@ -58,7 +61,6 @@ noinst_LTLIBRARIES += \
 	%D%/base/list.h \
 	%D%/base/option.c \
 	%D%/base/option.h \
-	%D%/base/probe.h \
 	%D%/base/sizeclass.c \
 	%D%/base/sizeclass.h \
 	%D%/base/trace.c \

@@ -14,25 +14,8 @@
 #include "base/trace.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
+#include "port/memory-pool.h"
 #include "port/os/os.h"
-
-#ifdef HAVE_VALGRIND_MEMCHECK_H
-# include <valgrind/memcheck.h>
-#endif
-
-#ifndef RUNNING_ON_VALGRIND
-# define RUNNING_ON_VALGRIND 0
-# define VALGRIND_GET_VBITS(address, bits, n)                                  \
-  ((void) (address), (void) (bits), 0)
-# define VALGRIND_MAKE_MEM_NOACCESS(start, bytes) ((void) (start))
-# define VALGRIND_MAKE_MEM_UNDEFINED(start, bytes) ((void) (start))
-# define VALGRIND_MAKE_MEM_DEFINED(start, bytes) ((void) (start))
-# define VALGRIND_CREATE_MEMPOOL(pool, gap, zeroed) ((void) (pool))
-# define VALGRIND_DESTROY_MEMPOOL(pool) ((void) (pool))
-# define VALGRIND_MEMPOOL_ALLOC(pool, start, bytes) ((void) (pool))
-# define VALGRIND_MEMPOOL_FREE(pool, start) ((void) (pool))
-# define VALGRIND_MEMPOOL_TRIM(pool, start, bytes) ((void) (bytes))
-#endif
 
 void __asan_poison_memory_region (const volatile void *, size_t)
     __attribute__ ((weak));

@@ -14,20 +14,14 @@
 #define SLI_BASE_CHECK_H
 
 #include "diag.h"
+#include "port/compiler.h"
 #include "port/thread/lock.h"
 
 #define SLICE_STATIC_ASSERT(condition, why) _Static_assert (condition, why)
 
-/* The file alone: where it was compiled is no part of the library. */
-#ifdef __FILE_NAME__
-# define CHECK_FILE __FILE_NAME__
-#else
-# define CHECK_FILE __FILE__
-#endif
-
 #define require(condition)                                                    \
   ((condition) ? (void) 0                                                     \
-               : sli_diag_broken (CHECK_FILE, __LINE__, #condition))
+               : sli_diag_broken (THIS_FILE, __LINE__, #condition))
 
 #ifdef SLICE_DEBUG
 # define assert_here(condition) require (condition)

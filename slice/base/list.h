@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "port/compiler.h"
 
 typedef struct Link
 {
@@ -26,11 +27,7 @@ typedef struct Link
   ((type *) (void *) ((char *) (link) - offsetof (type, member)))
 
 /* A ring has no NULL in it, which clang's analyzer can't know. */
-#ifdef __clang_analyzer__
-# define LINK_IS_NONE(link) ((link) == NULL)
-#else
-# define LINK_IS_NONE(link) false
-#endif
+#define LINK_IS_NONE(link) (IS_ANALYZED && (link) == NULL)
 
 #define LINK_EACH(link, head)                                                 \
   for (Link *link = (head)->next; link != (head) && !LINK_IS_NONE (link);     \

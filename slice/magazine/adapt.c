@@ -17,9 +17,9 @@
 #include "slab/slab.h"
 #include "base/align.h"
 #include "base/check.h"
-#include "base/probe.h"
 #include "port/compiler.h"
 #include "port/os/os.h"
+#include "port/probe.h"
 
 enum
 {

@@ -19,9 +19,9 @@
 #include "base/check.h"
 #include "base/diag.h"
 #include "base/option.h"
-#include "base/probe.h"
 #include "port/compiler.h"
 #include "port/os/os.h"
+#include "port/probe.h"
 
 #include <string.h>
 

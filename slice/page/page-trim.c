@@ -12,9 +12,9 @@
 #include "page-state.h"
 #include "base/check.h"
 #include "base/list.h"
-#include "base/probe.h"
 #include "port/compiler.h"
 #include "port/os/os.h"
+#include "port/probe.h"
 
 /* --- idle regions -------------------------------------------------------- */
 

@@ -17,10 +17,10 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "base/option.h"
-#include "base/probe.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os/os.h"
+#include "port/probe.h"
 
 #include <string.h>
 

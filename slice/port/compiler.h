@@ -99,6 +99,20 @@ count_bits (unsigned long long word)
  * an address, and compute its parts for each use. */
 #define KEEP(value) __asm__ ("" : "+r"(value))
 
+/* The file alone: where it was compiled is no part of the library. */
+#ifdef __FILE_NAME__
+# define THIS_FILE __FILE_NAME__
+#else
+# define THIS_FILE __FILE__
+#endif
+
+/* Is it clang's analyzer that reads this? */
+#ifdef __clang_analyzer__
+# define IS_ANALYZED true
+#else
+# define IS_ANALYZED false
+#endif
+
 /* A point where the schedule explorer (tests/schedule) may switch to another
  * thread.  Empty in all other builds. */
 #ifdef SLICE_SCHEDULE

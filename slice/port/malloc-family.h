@@ -9,6 +9,14 @@
 #define SLI_PORT_MALLOC_FAMILY_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* std::size_t in the mangled names of C++'s operators. */
+#if SIZE_MAX > UINT32_MAX || defined __s390__
+# define CXX_SIZE "m"
+#else
+# define CXX_SIZE "j"
+#endif
 
 /* Expands CALL (result, name, parameters) for each.  The last two are C23's:
  * a C library may lack them. */

@@ -20,8 +20,8 @@
 #include "slab-guard.h"
 #include "base/align.h"
 #include "base/diag.h"
-#include "base/probe.h"
 #include "port/annotate.h"
+#include "port/probe.h"
 #include "port/thread/one-thread.h"
 #include "port/os/os.h"
 

@@ -123,7 +123,7 @@ static void
 death_require (void)
 {
   test_will_die ("slice: error 140: %s:%d: does not hold: 1 + 1 == 3",
-                 CHECK_FILE, __LINE__ + 1);
+                 THIS_FILE, __LINE__ + 1);
   require (1 + 1 == 3);
 }
 

@@ -7,6 +7,8 @@
 #include "tests/testlib.h"
 #include "port/os/os.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -89,6 +91,39 @@ test_advise_huge (void)
   sli_os_unmap (pages, BYTES);
 }
 
+/* The reserve is empty on most machines: NULL then, and errno as it was. */
+static void
+test_map_huge (void)
+{
+  errno = EDOM;
+  char *pages = sli_os_map_huge (2 << 20);
+  g_assert_cmpint (errno, ==, EDOM);
+  if (pages == NULL)
+    return;
+  pages[(2 << 20) - 1] = 1;
+  sli_os_unmap (pages, 2 << 20);
+}
+
+static void
+test_punch_hole (void)
+{
+  FILE *file = tmpfile ();
+  char text[8192];
+  memset (text, 'x', sizeof text);
+  g_assert_cmpuint (fwrite (text, 1, sizeof text, file), ==, sizeof text);
+  fflush (file);
+  errno = EDOM;
+  sli_os_punch_hole (fileno (file), 0, 4096);
+  sli_os_punch_hole (-1, 0, 4096);
+  g_assert_cmpint (errno, ==, EDOM);
+  rewind (file);
+  g_assert_cmpuint (fread (text, 1, sizeof text, file), ==, sizeof text);
+  g_assert_cmpint (text[0], ==, text[4095]);
+  g_assert_true (text[0] == 0 || text[0] == 'x'); /* a file system may refuse */
+  g_assert_cmpint (text[4096], ==, 'x');
+  fclose (file);
+}
+
 static void
 test_barrier (void)
 {
@@ -109,6 +144,8 @@ main (int argc, char **argv)
   test_add ("/slice/os-linux/populate", test_populate);
   test_add ("/slice/os-linux/advise-nothing", test_advise_nothing);
   test_add ("/slice/os-linux/advise-huge", test_advise_huge);
+  test_add ("/slice/os-linux/map-huge", test_map_huge);
+  test_add ("/slice/os-linux/punch-hole", test_punch_hole);
   /* A forked child must register again: both are tried. */
   test_add ("/slice/os-linux/barrier", test_barrier);
   test_add_fresh ("/slice/os-linux/barrier-in-child", test_barrier);

@@ -3,6 +3,7 @@
 #
 # Each folder of slice/ is a layer.  A file may include its own layer, the
 # layer beneath, and always base and port.  Public headers belong to no layer.
+# And port alone asks in an #if for the system, the processor or the compiler.
 # Contexts and arenas are clients of the slices: they include public headers
 # and, of the layers beneath, what alloc and page offer them by name.  Other
 # exceptions stand in the function `allowed', each with its reason.
@@ -159,10 +160,34 @@ late ()
   '
 }
 
+# conditions DIRECTORY: #if outside of port that ask for what is not our own.
+# (Public headers have no port; neither has the one that takes Mesa's place.)
+conditions ()
+{
+  find "$1" -mindepth 2 -name '*.[ch]' ! -path "$1/port/*" \
+    ! -name mesa-ralloc.h | sort | xargs awk '
+    /^[ \t]*#[ \t]*(if|ifdef|ifndef|elif)/ {
+      text = $0
+      gsub (/\/\*.*|"[^"]*"/, "", text)
+      sub (/^[ \t]*#[ \t]*[a-z]+/, "", text)
+      gsub (/[^A-Za-z0-9_]+/, " ", text)
+      n = split (text, words, " ")
+      for (i = 1; i <= n; i++)
+        if (words[i] !~ /^(defined|[0-9].*|WIDE|(SLI|SLICE|TLSF|CHAIN|SLAB)_.*)$/)
+          print FILENAME ":" FNR ": " $0
+    }'
+}
+
 expect_none "no include goes up or skips a layer" \
   "$(findings "$top_srcdir/slice")"
 expect_none "contexts and arenas use untraced slices" \
   "$(late "$top_srcdir/slice")"
+
+expect_none "port alone depends on system, processor and compiler" \
+  "$(conditions "$top_srcdir/slice")"
+plant base/bad.h '#ifdef __linux__' '#endif'
+expect_found "a condition elsewhere is found" 'base/bad.h:1: #ifdef __linux__' \
+  "$(conditions "$temporary/tree")"
 
 # upward LIBRARY: our functions and variables that a layer's library uses and
 # neither it nor a layer beneath it defines

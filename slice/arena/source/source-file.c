@@ -142,10 +142,7 @@ file_unmap (const SliceSource *source, void *address, size_t bytes)
   size_t offset = (size_t) ((char *) address - file->start);
   size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
 
-#ifdef FALLOC_FL_PUNCH_HOLE
-  (void) !fallocate (file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                     (off_t) offset, (off_t) (n * FILE_SPAN_BYTES));
-#endif
+  sli_os_punch_hole (file->fd, offset, n * FILE_SPAN_BYTES);
   pthread_mutex_lock (&file->lock);
   for (size_t i = 0; i < n; i++)
     unit_flip (file, offset / FILE_SPAN_BYTES + i);

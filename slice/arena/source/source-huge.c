@@ -11,9 +11,9 @@
 
 #include <slice/arena.h>
 
-#include <errno.h>
 #include <sys/mman.h>
 #include "base/align.h"
+#include "port/os/os.h"
 #include "span.h"
 #include "source-owned.h"
 
@@ -22,23 +22,6 @@ enum
   HUGE_BYTES = MIB (2) /* on x86-64, and most others with 4 KiB pages */
 };
 
-#ifdef MAP_HUGETLB
-# define MAP_HUGE_FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB)
-#else
-# define MAP_HUGE_FLAGS 0
-#endif
-
-static void *
-huge_map_reserved (size_t bytes)
-{
-  void *start;
-
-  if (MAP_HUGE_FLAGS == 0)
-    return NULL;
-  start = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_HUGE_FLAGS, -1, 0);
-  return start != MAP_FAILED ? start : NULL;
-}
-
 /* Maps more bytes, by the alignment, and unmaps both ends. */
 static void *
 huge_map_advised (size_t bytes, size_t alignment)
@@ -46,9 +29,6 @@ huge_map_advised (size_t bytes, size_t alignment)
   char *start = mmap (NULL, bytes + alignment, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   size_t before;
-#ifdef MADV_HUGEPAGE
-  int error = errno;
-#endif
 
   if (start == MAP_FAILED)
     return NULL;
@@ -57,10 +37,7 @@ huge_map_advised (size_t bytes, size_t alignment)
   if (before > 0)
     munmap (start, before);
   munmap (start + before + bytes, alignment - before);
-#ifdef MADV_HUGEPAGE
-  madvise (start + before, bytes, MADV_HUGEPAGE);
-  errno = error; /* ordinary pages do */
-#endif
+  sli_os_advise_huge (start + before, bytes, true); /* ordinary pages do */
   return start + before;
 }
 
@@ -71,7 +48,7 @@ huge_map (const SliceSource *source, size_t bytes, size_t alignment)
 
   if (*(const SliceHugeKind *) source->data == SLICE_HUGE_RESERVED
       && alignment <= HUGE_BYTES)
-    start = huge_map_reserved (bytes);
+    start = sli_os_map_huge (bytes);
   return start != NULL ? start : huge_map_advised (bytes, alignment);
 }
 

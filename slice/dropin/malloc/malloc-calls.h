@@ -16,12 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* std::size_t in the mangled names of C++'s operators. */
-#if SIZE_MAX > UINT32_MAX || defined __s390__
-# define CXX_SIZE "m"
-#else
-# define CXX_SIZE "j"
-#endif
 #define CXX_NOTHROW "RKSt9nothrow_t"
 #define CXX_ALIGN "St11align_val_t"
 

@@ -17,12 +17,12 @@
 #include "base/diag.h"
 #include "base/list.h"
 #include "base/option.h"
-#include "base/probe.h"
 #include "base/sizeclass.h"
 #include "base/trace.h"
 #include "port/annotate.h"
 #include "port/compiler.h"
 #include "port/os/os.h"
+#include "port/probe.h"
 
 #include <errno.h>
 #include <string.h>

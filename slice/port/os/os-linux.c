@@ -185,6 +185,33 @@ sli_os_advise_huge (void *address UNUSED, size_t bytes UNUSED,
 #endif
 }
 
+void *
+sli_os_map_huge (size_t bytes UNUSED)
+{
+#if defined(__linux__) && defined(MAP_HUGETLB)
+  int error = errno;
+  void *start = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+  if (start != MAP_FAILED)
+    return start;
+  errno = error;
+#endif
+  return NULL;
+}
+
+void
+sli_os_punch_hole (int fd UNUSED, size_t offset UNUSED, size_t bytes UNUSED)
+{
+#if defined(__linux__) && defined(FALLOC_FL_PUNCH_HOLE)
+  int error = errno;
+
+  (void) !fallocate (fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     (off_t) offset, (off_t) bytes);
+  errno = error;
+#endif
+}
+
 bool
 sli_os_is_present (void *address UNUSED, size_t bytes UNUSED)
 {

@@ -93,6 +93,11 @@ OsThreads sli_os_other_threads (void);
 bool sli_os_advise_away (void *address, size_t bytes);
 /* Advises the system to use huge pages in a range, or to use none. */
 void sli_os_advise_huge (void *address, size_t bytes, bool wanted);
+/* Maps pages of the system's reserve of huge ones; NULL: it has none left. */
+void *sli_os_map_huge (size_t bytes);
+/* Gives a part of a file back, which reads as zero afterwards, if the file's
+ * system can. */
+void sli_os_punch_hole (int fd, size_t offset, size_t bytes);
 /* Returns true if any of the pages has memory, or the system can't say. */
 bool sli_os_is_present (void *address, size_t bytes);
 /* Returns false if the address space has nothing at the first or the last of

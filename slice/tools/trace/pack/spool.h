@@ -18,13 +18,9 @@
 #ifndef SLI_TRACE_PACK_SPOOL_H
 #define SLI_TRACE_PACK_SPOOL_H
 
+#include "port/ticks.h"
 #include "tools/trace/format/trace-format.h"
 #include <stdatomic.h>
-
-/* Takes the pages of a part of a sparse file (Linux 5.14). */
-#ifndef MADV_POPULATE_WRITE
-# define MADV_POPULATE_WRITE 23
-#endif
 
 #define SPOOL_MAGIC UINT64_C (0x314c4f4f5053)
 #define SPOOL_VERSION 1u
@@ -133,31 +129,5 @@ typedef struct
 /* The environment variables that set the recorder's task. */
 #define SPOOL_ENV "SLICE_TRACE_SPOOL"          /* the directory */
 #define SPOOL_ENV_OPTIONS "SLICE_TRACE_RECORD" /* depth=N,timed,... */
-
-static inline uint64_t
-ticks_now (void)
-{
-#if defined __x86_64__ || defined __i386__
-  return __builtin_ia32_rdtsc ();
-#elif defined __aarch64__
-  uint64_t ticks;
-  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-  return ticks;
-#else
-# error "no tick counter known for this processor"
-#endif
-}
-
-/* As ticks_now(), but after all preceding instructions are done. */
-static inline uint64_t
-ticks_after (void)
-{
-#if defined __x86_64__ || defined __i386__
-  __builtin_ia32_lfence ();
-#elif defined __aarch64__
-  __asm__ volatile("isb" ::: "memory");
-#endif
-  return ticks_now ();
-}
 
 #endif

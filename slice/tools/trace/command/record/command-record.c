@@ -156,9 +156,7 @@ pack_until_all_end (Packer *packer, const RecordOptions *options)
 static void
 children_adopt (void)
 {
-#ifdef PR_SET_CHILD_SUBREAPER
   prctl (PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
-#endif
 }
 
 /* Says that processes are not in any trace, and why. */

@@ -1,12 +1,12 @@
 /* probe.h - USDT probes on the slow paths, where sys/sdt.h is present
  *
- * Layer: base.  `readelf -n libslice.so` lists them; perf, bpftrace and
+ * Layer: port.  `readelf -n libslice.so` lists them; perf, bpftrace and
  * SystemTap attach to them.  An unused probe is one nop.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef SLI_BASE_PROBE_H
-#define SLI_BASE_PROBE_H
+#ifndef SLI_PORT_PROBE_H
+#define SLI_PORT_PROBE_H
 
 #ifdef HAVE_SYS_SDT_H
 # include <sys/sdt.h>
