@@ -6,7 +6,8 @@ if HAVE_CXX
 cxx_tests = %D%/test-containers %D%/test-hpp %D%/test-llvm %D%/test-objects
 if WITH_TESTS
 check_PROGRAMS += $(cxx_tests)
-TESTS += $(cxx_tests) %D%/check-cxx.sh %D%/check-cxx-types.sh
+TESTS += $(cxx_tests) %D%/check-cxx.sh %D%/check-cxx-types.sh \
+	%D%/check-modules.sh
 tiered_tests += %D%/check-cxx.sh
 endif
 endif
@@ -25,4 +26,5 @@ endif
 %C%_test_llvm_CPPFLAGS = $(AM_CPPFLAGS) $(LLVM_CPPFLAGS)
 %C%_test_llvm_LDADD = $(slice_test_libs) $(LLVM_LIBS)
 
-dist_check_SCRIPTS += %D%/check-cxx.sh %D%/check-cxx-types.sh
+dist_check_SCRIPTS += %D%/check-cxx.sh %D%/check-cxx-types.sh \
+	%D%/check-modules.sh
