@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	%D%/changes/events.diff \
 	%D%/changes/feed.diff \
 	%D%/changes/flights.diff \
+	%D%/changes/flows.diff \
 	%D%/changes/formulas.diff \
 	%D%/changes/groups.diff \
 	%D%/changes/huffman.diff \
@@ -74,6 +75,7 @@ EXTRA_DIST += \
 	%D%/measured/events.txt \
 	%D%/measured/feed.txt \
 	%D%/measured/flights.txt \
+	%D%/measured/flows.txt \
 	%D%/measured/formulas.txt \
 	%D%/measured/groups.txt \
 	%D%/measured/huffman.txt \
