@@ -124,8 +124,6 @@ extern "C" {
 #else
 # define ralloc_stolen(new_ctx, ptr)                                          \
    ((__typeof__ (ptr)) ralloc_steal_ptr_ ((new_ctx), (ptr)))
-static __inline__ void *ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
-    __attribute__ ((__unused__));
 static __inline__ void *
 ralloc_steal_ptr_ (const void *new_ctx, void *ptr)
 {

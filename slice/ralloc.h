@@ -422,10 +422,9 @@ extern "C" {
 #else
 # define RALLOC_SIZEOF_(type, most)                                           \
    (sizeof (type)                                                             \
-    + 0 * sizeof (struct {                                                    \
-        int the_type_must_be_aligned_to_more_than_this_allocator_aligns       \
-          : __alignof__ (type) <= (most) ? 1 : -1;                            \
-      }))
+    + 0 * sizeof (void (*) (                                                  \
+        char the_type_must_be_aligned_to_more_than_this_allocator_aligns      \
+          [__alignof__ (type) <= (most) ? 1 : -1])))
 #endif
 
 /** A new node for one `type`.  A type that must be aligned to more than 16
@@ -495,42 +494,44 @@ SLICE_END_DECLS
 /* A source file that defines this before the #include has its nodes marked:
  * those that it allocates, and those that it resizes, by the place of the last
  * resize.  Strings that an append makes longer keep their mark.  Objects of
- * linear and gc contexts have none. */
+ * linear and gc contexts have none.  (A name in parentheses is the
+ * function's.) */
 # define RALLOC_MARK_(node) (ralloc_mark_place ((node), __FILE__, __LINE__))
 # define RALLOC_MARK_AS_(type, node) SLICE_CAST_ (type *, RALLOC_MARK_ (node))
-# define ralloc_context(c) RALLOC_MARK_ (ralloc_context (c))
-# define ralloc_size(c, s) RALLOC_MARK_ (ralloc_size (c, s))
-# define rzalloc_size(c, s) RALLOC_MARK_ (rzalloc_size (c, s))
-# define reralloc_size(c, p, s) RALLOC_MARK_ (reralloc_size (c, p, s))
+# define ralloc_context(c) RALLOC_MARK_ ((ralloc_context) (c))
+# define ralloc_size(c, s) RALLOC_MARK_ ((ralloc_size) (c, s))
+# define rzalloc_size(c, s) RALLOC_MARK_ ((rzalloc_size) (c, s))
+# define reralloc_size(c, p, s) RALLOC_MARK_ ((reralloc_size) (c, p, s))
 # define rerzalloc_size(c, p, o, s)                                           \
-  RALLOC_MARK_ (rerzalloc_size (c, p, o, s))
-# define ralloc_array_size(c, s, n) RALLOC_MARK_ (ralloc_array_size (c, s, n))
+  RALLOC_MARK_ ((rerzalloc_size) (c, p, o, s))
+# define ralloc_array_size(c, s, n)                                           \
+  RALLOC_MARK_ ((ralloc_array_size) (c, s, n))
 # define rzalloc_array_size(c, s, n)                                          \
-  RALLOC_MARK_ (rzalloc_array_size (c, s, n))
+  RALLOC_MARK_ ((rzalloc_array_size) (c, s, n))
 # define reralloc_array_size(c, p, s, n)                                      \
-  RALLOC_MARK_ (reralloc_array_size (c, p, s, n))
+  RALLOC_MARK_ ((reralloc_array_size) (c, p, s, n))
 # define rerzalloc_array_size(c, p, s, o, n)                                  \
-  RALLOC_MARK_ (rerzalloc_array_size (c, p, s, o, n))
-# define ralloc_memdup(c, m, n) RALLOC_MARK_ (ralloc_memdup (c, m, n))
-# define ralloc_strdup(c, s) RALLOC_MARK_AS_ (char, ralloc_strdup (c, s))
+  RALLOC_MARK_ ((rerzalloc_array_size) (c, p, s, o, n))
+# define ralloc_memdup(c, m, n) RALLOC_MARK_ ((ralloc_memdup) (c, m, n))
+# define ralloc_strdup(c, s) RALLOC_MARK_AS_ (char, (ralloc_strdup) (c, s))
 # define ralloc_strndup(c, s, n)                                              \
-  RALLOC_MARK_AS_ (char, ralloc_strndup (c, s, n))
+  RALLOC_MARK_AS_ (char, (ralloc_strndup) (c, s, n))
 # define ralloc_asprintf(c, ...)                                              \
-  RALLOC_MARK_AS_ (char, ralloc_asprintf (c, __VA_ARGS__))
+  RALLOC_MARK_AS_ (char, (ralloc_asprintf) (c, __VA_ARGS__))
 # define ralloc_vasprintf(c, f, a)                                            \
-  RALLOC_MARK_AS_ (char, ralloc_vasprintf (c, f, a))
+  RALLOC_MARK_AS_ (char, (ralloc_vasprintf) (c, f, a))
 # define ralloc_linear_context(c)                                             \
-  RALLOC_MARK_AS_ (RallocLinear, ralloc_linear_context (c))
+  RALLOC_MARK_AS_ (RallocLinear, (ralloc_linear_context) (c))
 # define ralloc_linear_context_with_opts(c, o)                                \
-  RALLOC_MARK_AS_ (RallocLinear, ralloc_linear_context_with_opts (c, o))
+  RALLOC_MARK_AS_ (RallocLinear, (ralloc_linear_context_with_opts) (c, o))
 # define ralloc_linear_alloc_parent(c, s)                                     \
-  RALLOC_MARK_ (ralloc_linear_alloc_parent (c, s))
+  RALLOC_MARK_ ((ralloc_linear_alloc_parent) (c, s))
 # define ralloc_linear_zalloc_parent(c, s)                                    \
-  RALLOC_MARK_ (ralloc_linear_zalloc_parent (c, s))
+  RALLOC_MARK_ ((ralloc_linear_zalloc_parent) (c, s))
 # define ralloc_gc_context(c)                                                 \
-  RALLOC_MARK_AS_ (RallocGc, ralloc_gc_context (c))
+  RALLOC_MARK_AS_ (RallocGc, (ralloc_gc_context) (c))
 # define ralloc_named_const(c, s, n)                                          \
-  RALLOC_MARK_ (ralloc_named_const (c, s, n))
+  RALLOC_MARK_ ((ralloc_named_const) (c, s, n))
 #endif
 
 #endif

@@ -3,8 +3,9 @@
 #
 # With each compiler there is, with and without optimisation, with all
 # warnings as errors; and the typed macros refuse a pointer of another type.
-# In C++ a program that uses them all is quiet with the warnings that C++
-# programs ask for, with RTTI and exceptions and without.
+# A program that uses them all is quiet with the warnings that C programs ask
+# for, and one with those that C++ programs do, with RTTI and exceptions and
+# without.
 #
 # SLICE_TEST_MATRIX=1: with each gcc-N and clang-N, too.
 #
@@ -279,6 +280,153 @@ quiet_all ()
     "$(quiet "$1" c++11 '-fno-rtti -fno-exceptions')"
 }
 
+# A C program with what the headers have: $1 is a statement of its own.
+quiet_c_program ()
+{
+  {
+    for header in $PUBLIC_HEADERS; do
+      case $header in
+      *.hpp | */gslice.h) ;;
+      *) echo "#include <$header>" ;;
+      esac
+    done
+    cat <<END
+typedef struct Node Node;
+struct Node
+{
+  Node *next;
+  int x;
+};
+typedef struct
+{
+  __attribute__ ((aligned (64))) int x;
+} Wide;
+int slices (int n);
+int contexts (int n);
+int arenas (int n);
+int
+slices (int n)
+{
+  Node *node = slice_new (Node), *zero = slice_new0 (Node);
+  Node *maybe = slice_try_new (Node), *maybe0 = slice_try_new0 (Node);
+  Node *copy = slice_dup (Node, node);
+  Wide *wide = slice_new (Wide);
+  void *block = slice_alloc ((size_t) n), *fixed = slice_alloc0 (40);
+  node->next = zero;
+  zero->next = maybe;
+  maybe->next = maybe0;
+  maybe0->next = copy;
+  copy->next = NULL;
+  n += copy->x + wide->x;
+  slice_free (Wide, wide);
+  slice_free_chain (Node, node, next);
+  slice_free1 (40, fixed);
+  slice_free1 ((size_t) n, block);
+  fixed = slice_try_alloc ((size_t) n);
+  slice_free (Node, (Node *) fixed);
+  return n + (SLICE_LIKELY (n > 1) ? 1 : 0);
+}
+int
+contexts (int n)
+{
+  void *root = ralloc_context (NULL);
+  Node *node = ralloc (root, Node), *zero = rzalloc (node, Node);
+  int *numbers = ralloc_array (node, int, 10);
+  char *text = ralloc_asprintf (node, "%d", n);
+  void *linear = ralloc_linear_context (root);
+  Node *object = ralloc_linear_alloc (linear, Node);
+  Node *object0 = ralloc_linear_zalloc (linear, Node);
+  int *many = ralloc_linear_alloc_array (linear, int, 3);
+  int *many0 = ralloc_linear_zalloc_array (linear, int, 3);
+  RallocGc *gc = ralloc_gc_context (root);
+  int *kept = ralloc_gc_alloc (gc, int, 3);
+  int *kept0 = ralloc_gc_zalloc (gc, int, 3);
+  Node *typed = ralloc_typed (root, Node);
+  size_t length;
+  numbers = reralloc (node, numbers, int, 20);
+  numbers = rerzalloc (node, numbers, int, 20, 30);
+  numbers[0] = rzalloc_array (node, int, 4)[1];
+  length = ralloc_array_length (numbers);
+  typed = ralloc_get_type (typed, Node);
+  typed = ralloc_get_type_abort (typed, Node);
+  ralloc_strcat (&text, "x");
+  many[0] = many0[0] + kept0[0];
+  kept[0] = object0->x;
+  object->x = 1;
+  n += zero->x + (int) length + (int) text[0] + many[0] + typed->x + kept[0];
+  node = ralloc_stolen (NULL, node);
+  ralloc_free (node);
+  ralloc_free (root);
+  $1
+  return n;
+}
+int
+arenas (int n)
+{
+  SlicePoolOptions options = { 0 };
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceStack *stack = slice_stack_new (NULL);
+  SlicePool *pool = slice_pool_new (&options);
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  int *one = slice_linear_new_object (linear, int);
+  int *many = slice_linear_new_array (linear, int, 4);
+  Wide *wide = slice_stack_new_object (stack, Wide);
+  Node *node = (Node *) slice_pool_alloc (pool);
+  void *block = slice_tlsf_alloc (tlsf, 100);
+  char *text = slice_linear_strdup (linear, "text");
+  size_t size;
+  wide->x = *one = many[0] = n;
+  node->x = text[0];
+  (void) slice_linear_grow (linear, 10, text);
+  (void) slice_linear_grow_char (linear, 'c');
+  text = (char *) slice_linear_finish (linear, &size);
+  slice_stack_release (stack, wide);
+  slice_tlsf_free (tlsf, block);
+  slice_pool_free (pool, node);
+  n += (int) size + text[0];
+  slice_linear_destroy (linear);
+  slice_stack_destroy (stack);
+  slice_pool_destroy (pool);
+  slice_tlsf_destroy (tlsf);
+  return n;
+}
+END
+  } > "$temporary/quiet.c"
+}
+
+gcc_c_warnings="-Wc++-compat -Wshadow -Wconversion -Wsign-conversion \
+-Wcast-qual -Wcast-align=strict -Wbad-function-cast -Wnested-externs \
+-Wmissing-prototypes -Wstrict-prototypes -Wredundant-decls -Wundef \
+-Wwrite-strings -Wswitch-enum -Wlogical-op -Wjump-misses-init -Wvla"
+clang_c_warnings="-Weverything -Wno-padded -Wno-unknown-warning-option \
+-Wno-unsafe-buffer-usage -Wno-switch-default -Wno-pre-c11-compat \
+-Wno-declaration-after-statement"
+
+# quiet_c COMPILER FLAGS: what it says of that program in each standard
+quiet_c ()
+{
+  case $1 in *clang*) warnings=$clang_c_warnings ;;
+  *) warnings=$gcc_c_warnings ;; esac
+  for standard in $c_standards; do
+    for optimisation in $optimisations; do
+      $1 -std="$standard" "$optimisation" -c -o /dev/null -Wall -Wextra \
+        -Wpedantic $warnings $2 $includes "$temporary/quiet.c" 2>&1 \
+        | grep -E 'warning|error'
+    done
+  done
+}
+
+quiet_c_all ()
+{
+  works "$1" c || return
+  quiet_c_program ''
+  expect_none "$1, C: nothing to warn of" "$(quiet_c "$1" '')"
+  expect_none "$1, C: nor where places are marked" \
+    "$(quiet_c "$1" -DRALLOC_MARKS)"
+  quiet_c_program '{ const Node *n = zero; typed = (Node *) n; }'
+  expect_found "$1, C: a cast would be seen" 'cast-qual' "$(quiet_c "$1" '')"
+}
+
 all "$CC" c "$c_standards"
 all "${CXX-}" c++ "$cxx_standards"
 # A second compiler, where there is one and it is not the first.
@@ -286,6 +434,8 @@ case $CC in *clang*) second=gcc second_cxx=g++ ;;
 *) second=${CLANG-} second_cxx=${CLANGXX-} ;; esac
 all "$second" c "$c_standards"
 all "$second_cxx" c++ "$cxx_standards"
+quiet_c_all "$CC"
+quiet_c_all "$second"
 quiet_all "${CXX-}"
 quiet_all "$second_cxx"
 if test "${SLICE_TEST_MATRIX:-0}" = 1; then
@@ -295,6 +445,7 @@ if test "${SLICE_TEST_MATRIX:-0}" = 1; then
     *) cxx=clang++-${compiler#clang-} ;;
     esac
     all "$compiler" c "$c_standards"
+    quiet_c_all "$compiler"
     all "$cxx" c++ "$cxx_standards"
     quiet_all "$cxx"
   done
