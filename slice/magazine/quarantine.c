@@ -29,8 +29,7 @@ sli_quarantine_chunks (void)
   return n_waiting;
 }
 
-/* The ring itself stays as long as its thread: statistics read it without a
- * lock, and a long one is a mapping of its own. */
+/* The ring itself stays until its thread trims or ends. */
 COMMON_TEXT void
 sli_quarantine_flush (ClassCache *cache, unsigned class_index)
 {

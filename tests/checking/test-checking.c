@@ -281,6 +281,43 @@ test_thread_ends (void)
     }
 }
 
+/* The tables of the library's own records. */
+static uint64_t
+meta_bytes (void)
+{
+  SliceStats stats;
+
+  slice_get_stats (&stats);
+  return stats.meta_bytes;
+}
+
+/* A trim leaves no ring behind, and the next free makes one again. */
+static void
+use_and_trim (void)
+{
+  test_options (options);
+  for (int turn = 0; turn < 3; turn++)
+    {
+      for (size_t size = 8; size <= 2000; size += 8)
+        slice_free1 (size, slice_alloc (size));
+      slice_trim (0);
+      g_assert_cmpuint (meta_bytes (), <, 512 << 10);
+    }
+}
+
+static void
+test_trim_ends_rings (void)
+{
+  static const char *const modes[]
+      = { "checked", "hardened", "debug leaks=no" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      options = modes[i];
+      test_says_nothing (use_and_trim);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -290,6 +327,7 @@ main (int argc, char **argv)
   test_add_death ("/slice/checking/death/written-free", death_narrow);
   test_add ("/slice/checking/quarantine", test_quarantine);
   test_add ("/slice/checking/thread-ends", test_thread_ends);
+  test_add ("/slice/checking/trim-ends-rings", test_trim_ends_rings);
 #ifdef WIDE
   g_assert_cmpint (HAS_WIDE () != 0, ==, __builtin_cpu_supports ("avx2") != 0);
   if (HAS_WIDE ())

@@ -253,6 +253,7 @@ flush_or_look (unsigned index, void *data G_GNUC_UNUSED)
       for (size_t size = 8; size < 200; size += 8)
         slice_free1 (size, slice_alloc (size));
       slice_thread_flush ();
+      slice_trim (0);
     }
 }
 

@@ -305,6 +305,25 @@ sli_record_flush_class (ThreadRecord *record, unsigned class_index,
   assert_slow (sli_record_is_right (record, class_index));
 }
 
+/* Frees the rings of a thread's quarantines, which are empty.  Statistics read
+ * them under the lock. */
+static void
+record_end_rings (ThreadRecord *record)
+{
+  void **rings[N_CLASSES];
+
+  sli_lock (&sli_registry.lock);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    {
+      rings[i] = record->caches[i].quarantine;
+      STORE (&record->caches[i].quarantine, NULL);
+    }
+  sli_unlock (&sli_registry.lock);
+  for (unsigned i = 1; i < N_CLASSES; i++)
+    if (rings[i] != NULL)
+      sli_depot_end_ring (rings[i], sli_quarantine_chunks ());
+}
+
 void
 sli_magazine_flush (bool to_slabs)
 {
@@ -315,6 +334,8 @@ sli_magazine_flush (bool to_slabs)
   for (unsigned i = 1; i < N_CLASSES; i++)
     sli_record_flush_class (record, i,
                             to_slabs ? FLUSH_TO_SLABS : FLUSH_TO_DEPOT);
+  if (to_slabs && sli_quarantine_chunks () > 0)
+    record_end_rings (record);
   sli_record_leave (record);
 }
 

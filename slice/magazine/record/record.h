@@ -58,7 +58,7 @@ typedef struct
   uint32_t n_shrunk;
   uint64_t n_hits;     /* counted with the option `count` only */
   void **quarantine;   /* a ring of freed chunks that wait; NULL: none.  It
-                          stays until the thread ends */
+                          stays until the thread trims or ends */
 } ClassCache;
 
 enum
