@@ -1011,6 +1011,38 @@ test_optional_runs (void)
   g_assert_nonnull (sli_page_alloc_optional_run (1, &record, &is_zero));
 }
 
+/* Where the system reserves all that is mapped, each extent is a region or a
+ * quarter of what there is. */
+static void
+test_reserved_extents (void)
+{
+  PageCounts before = { 0 };
+  void *record;
+  bool is_zero;
+
+  test_options ("page-source=mmap");
+  sli_option_freeze ();
+  sli_page_init ();
+  sli_os_pretend_reserves_mapped (true);
+  for (unsigned n_runs = 0; n_runs < 4000; n_runs++)
+    {
+      PageCounts counts;
+
+      g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
+      counts = counts_now ();
+      if (before.n_maps > 0)
+        g_assert_cmpuint (counts.mapped_bytes - before.mapped_bytes, <=,
+                          MAX (MIB (2), before.mapped_bytes / 4));
+      before = counts;
+    }
+  g_assert_cmpuint (before.n_maps, >, 4);
+  sli_os_pretend_reserves_mapped (false);
+  while (counts_now ().n_maps == before.n_maps)
+    g_assert_nonnull (sli_page_alloc_run (1, &record, &is_zero));
+  g_assert_cmpuint (counts_now ().mapped_bytes, ==,
+                    before.mapped_bytes + EXTENT_BYTES);
+}
+
 /* Takes runs until the source is asked, which `asked' counts; returns the last
  * result. */
 static void *
@@ -1729,6 +1761,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/page/fit-probes", test_fit_probes);
   test_add_fresh ("/slice/page/source-fails", test_source_fails);
   test_add_fresh ("/slice/page/optional-runs", test_optional_runs);
+  test_add_fresh ("/slice/page/reserved-extents", test_reserved_extents);
   test_add_fresh ("/slice/page/optional-again", test_optional_again);
   test_add_fresh ("/slice/page/source-fails-at-once",
                   test_source_fails_at_once);

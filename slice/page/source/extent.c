@@ -33,7 +33,9 @@ enum
 {
   /* What the process may have is enough for so many extents, unless they would
    * be smaller than a region. */
-  EXTENTS_IN_LIMIT = 16
+  EXTENTS_IN_LIMIT = 16,
+  /* Where the system reserves all that is mapped, an extent adds a quarter. */
+  EXTENTS_IN_RESERVED = 4
 };
 
 SLICE_STATIC_ASSERT (SLICE_OURS_BYTES == 1 << OURS_SHIFT,
@@ -307,6 +309,18 @@ extent_least_bytes (unsigned n_granules)
   return bytes;
 }
 
+/* The most that an extent may be where the system reserves all that is mapped:
+ * in proportion to what there is.  (From other sources than mmap small extents
+ * would lie in malloc's heap.) */
+COMMON_TEXT static size_t
+extent_reserved_bytes (void)
+{
+  if (sli_option (SLICE_OPTION_PAGE_SOURCE) != SLICE_PAGES_MMAP
+      || !sli_os_reserves_mapped ())
+    return SIZE_MAX;
+  return LOAD (&sli_page.counts.mapped_bytes) / EXTENTS_IN_RESERVED;
+}
+
 /* The size that an extent has if the source has the memory: small for the
  * first one, and in a process whose memory is limited, since what an extent
  * does not use yet is missing elsewhere, for threads' stacks for example. */
@@ -318,7 +332,8 @@ extent_best_bytes (void)
 
   if (LOAD (&sli_page.counts.n_maps) == 0)
     return 8 * sli_page.granule_bytes;
-  limit_bytes = sli_os_memory_limit_bytes () / EXTENTS_IN_LIMIT;
+  limit_bytes = min_size (sli_os_memory_limit_bytes () / EXTENTS_IN_LIMIT,
+                          extent_reserved_bytes ());
   while (bytes > limit_bytes && bytes > REGION_BYTES)
     bytes /= 2;
   return bytes;

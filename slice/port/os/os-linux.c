@@ -138,6 +138,35 @@ sli_os_other_threads (void)
 
 /* --- memory -------------------------------------------------------------- */
 
+/* Asked for once: the setting is the machine's, and changes rarely. */
+static enum
+{
+  RESERVES_UNKNOWN,
+  RESERVES_USED,
+  RESERVES_MAPPED
+} reserves;
+
+bool
+sli_os_reserves_mapped (void)
+{
+#ifdef __linux__
+  char text[4] = "";
+
+  if (LOAD (&reserves) == RESERVES_UNKNOWN)
+    {
+      (void) read_text ("/proc/sys/vm/overcommit_memory", text, sizeof text);
+      STORE (&reserves, text[0] == '2' ? RESERVES_MAPPED : RESERVES_USED);
+    }
+#endif
+  return LOAD (&reserves) == RESERVES_MAPPED;
+}
+
+void
+sli_os_pretend_reserves_mapped (bool is_so)
+{
+  STORE (&reserves, is_so ? RESERVES_MAPPED : RESERVES_USED);
+}
+
 COMMON_TEXT bool
 sli_os_advise_away (void *address UNUSED, size_t bytes UNUSED)
 {

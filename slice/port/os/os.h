@@ -48,6 +48,11 @@ void sli_os_random (void *to, size_t bytes);
 /* The least of the limits that this process has for its address space and its
  * data (`ulimit -v' and `ulimit -d'); SIZE_MAX: none. */
 size_t sli_os_memory_limit_bytes (void);
+/* Returns true if the system reserves memory for all that is mapped, used or
+ * not (Linux: vm.overcommit_memory=2, which ignores MAP_NORESERVE). */
+bool sli_os_reserves_mapped (void);
+/* Tests only: what that returns. */
+void sli_os_pretend_reserves_mapped (bool is_so);
 /* Maps pages at a multiple of alignment; NULL: no memory. */
 void *sli_os_map (size_t bytes, size_t alignment);
 void sli_os_unmap (void *address, size_t bytes);
