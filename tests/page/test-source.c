@@ -130,8 +130,7 @@ test_custom_too_late (void)
   g_assert_true (sli_source_in_force () == before);
 }
 
-/* An option must name a source that is built in; in the environment, another
- * source is replaced by the next that is built in. */
+/* An option must name a source that is built in. */
 static void
 test_option (void)
 {

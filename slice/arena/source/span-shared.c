@@ -14,6 +14,7 @@
 #include "span.h"
 
 #include <slice/arena.h>
+#include "base/check.h"
 #include "base/trace.h"
 #include "port/annotate.h"
 #include "port/os/os.h"
@@ -50,13 +51,12 @@ shared_after_fork (void)
 static void
 shared_init (void)
 {
-  int64_t which = SLICE_PAGES_POSIX_MEMALIGN;
+  int64_t which;
   const SliceSource *parent;
 
   slice_get_option (SLICE_OPTION_PAGE_SOURCE, &which);
   parent = slice_source_builtin ((SlicePageSource) which);
-  if (parent == NULL)
-    parent = slice_source_builtin (SLICE_PAGES_POSIX_MEMALIGN);
+  assert_here (parent != NULL);
   sli_span_heap_init (&shared, "arenas", parent, SHARED_SPAN_BYTES,
                       SPAN_PAGE_BYTES, SHARED_KEEP_BYTES);
   pthread_atfork (shared_before_fork, shared_after_fork, shared_after_fork);

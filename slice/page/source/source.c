@@ -9,7 +9,7 @@
 
 #include "source.h"
 #include "base/align.h"
-#include "base/diag.h"
+#include "base/check.h"
 #include "base/option.h"
 #include "port/compiler.h"
 #include "port/os/os.h"
@@ -139,18 +139,14 @@ slice_set_source (const SliceSource *source)
   return sli_option_set_custom_source (source);
 }
 
-/* Sources that a system lacks are replaced in GSlice's order. */
+/* The options (option.c) decide which source that is, and allow none that the
+ * system lacks. */
 COMMON_TEXT const SliceSource *
 sli_source_in_force (void)
 {
-  static const SlicePageSource order[]
-      = { SLICE_PAGES_POSIX_MEMALIGN, SLICE_PAGES_MEMALIGN,
-          SLICE_PAGES_VALLOC, SLICE_PAGES_MALLOC };
-  SlicePageSource wanted
-      = (SlicePageSource) sli_option (SLICE_OPTION_PAGE_SOURCE);
-  const SliceSource *source = slice_source_builtin (wanted);
+  const SliceSource *source = slice_source_builtin (
+      (SlicePageSource) sli_option (SLICE_OPTION_PAGE_SOURCE));
 
-  for (size_t i = 0; source == NULL; i++)
-    source = slice_source_builtin (order[i]);
+  assert_here (source != NULL);
   return source;
 }

@@ -9,7 +9,7 @@
 
 #include <slice/source.h>
 
-/* The source that the options name, or the next one if the system lacks it. */
+/* The source that the options name; only after sli_option_freeze(). */
 const SliceSource *sli_source_in_force (void);
 
 #endif
