@@ -4,17 +4,56 @@
  * 399.  slice-errors(7) explains them.  A number is never used again for
  * something else.
  *
- * Where misuse is recognised: 101 in magazine.c; 102 to 106 and 112 in
- * chunk_error() (slab/chunk.h) and slab-free.c, for the modes in
- * checking-report.c; 107 in alloc/aligned.c; 108 and 109 in block-registry.c;
- * 110 in alloc/dispatch.c and checking-mallocs.c; 111 in alloc/chain.c; 113 in
- * checking-report.c, checking-contents.h, checking-mallocs.c, checking-exit.c
- * and heap/guard.c; 114 in checking-report.c; 115 in checking-contents.h,
- * checking-retired.c and checking-exit.c; 116 in record.c and
- * alloc/dispatch.c; 200 to 203 in context/node.c.  Further, 102 in
- * alloc/batch.c; 103 in alloc/dispatch.c, alloc/aligned.c and
- * checking-mallocs.c; 108 in checking-report.c; the heap's 102 to 105, 108 and
- * 112 in heap.c, medium.c and runs.c.
+ * These files report them; check-docs.sh compares this list with the code.  In
+ * the checking modes checking-report.c reports what the other files of
+ * checking/ find.  Those without a line are reported by base/ itself.
+ *
+ *   alloc/aligned.c: 103 107
+ *   alloc/alloc.c: 121
+ *   alloc/batch.c: 102
+ *   alloc/chain.c: 111
+ *   alloc/dispatch.c: 103 110 116
+ *   alloc/process/oom.c: 120
+ *   arena/arena-options.c: 340
+ *   arena/bump/bump.c: 300 306
+ *   arena/in-context.c: 301 342
+ *   arena/linear/linear-grow.c: 305
+ *   arena/linear/linear-mark.c: 303 304
+ *   arena/linear/linear.c: 302
+ *   arena/locked.c: 341
+ *   arena/pool/pool-report.c: 320 321 322
+ *   arena/pool/pool-track.c: 323
+ *   arena/source/source-owned.c: 307 308
+ *   arena/source/span.c: 309
+ *   arena/stack/stack-check.c: 310 311 312 313
+ *   arena/tlsf/tlsf-index.c: 332
+ *   arena/tlsf/tlsf-tail.c: 332
+ *   arena/tlsf/tlsf-walk.c: 330 331
+ *   checking/checking-mallocs.c: 103 110
+ *   checking/checking-report.c: 102 103 105 106 108 113 114 115
+ *   checking/checking.c: 105
+ *   checking/registry/block-registry.c: 108 109
+ *   context/about.c: 202 212
+ *   context/gc/gc-slab.c: 207
+ *   context/linear/linear.c: 206
+ *   context/node.c: 200 201 202 203 210
+ *   context/ralloc/debug/ralloc-threads.c: 209
+ *   context/ralloc/ralloc-extension.c: 208 210
+ *   context/ralloc/ralloc-limit.c: 210
+ *   context/ralloc/ralloc-reference.c: 210 211
+ *   context/ralloc/ralloc-resize.c: 205 211 213
+ *   context/ralloc/ralloc-steal.c: 204 211
+ *   context/ralloc/ralloc-string.c: 210
+ *   context/slack.c: 212
+ *   heap/guard.c: 113
+ *   heap/heap.c: 102 103 108 112
+ *   heap/medium.c: 104 105
+ *   heap/runs.c: 104 105
+ *   magazine/magazine.c: 101
+ *   magazine/record/record.c: 116
+ *   observe/leaks.c: 150
+ *   slab/chunk.h: 102 103 104 106 112
+ *   slab/slab-free.c: 105
  *
  * SPDX-License-Identifier: MIT
  */

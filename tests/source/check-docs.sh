@@ -65,6 +65,45 @@ errors ()
   sed -n -E 's/^ *(ERROR|ARENA_[A-Z]+)_[A-Z0-9_]* *= *([0-9]+).*/\2/p' "$@"
 }
 
+# reporters HEADER FILE...: the numbers that each file names, as HEADER lists
+# them
+reporters ()
+{
+  awk '
+    FNR == 1 { n_files++; name = FILENAME }
+    n_files == 1 {
+      if ($2 == "=" && $1 ~ /^(ERROR|ARENA_MISUSE)_/)
+        number[$1] = $3 + 0
+      next
+    }
+    {
+      for (rest = $0; match (rest, /(ERROR|ARENA_MISUSE)_[A-Z_]+/);
+           rest = substr (rest, RSTART + RLENGTH))
+        {
+          word = substr (rest, RSTART, RLENGTH)
+          if (word in number && !((name, word) in seen))
+            print name, number[word]
+          seen[name, word]
+        }
+    }' "$@" | sed 's,^[.]/,,' | sort -k 1,1 -k 2,2n \
+    | awk '
+        $1 != name { if (NR > 1) print line; name = $1; line = $1 ":" }
+        { line = line " " $2 }
+        END { if (NR > 0) print line }'
+}
+
+# listed_reporters HEADER: the same, from the comment of HEADER
+listed_reporters ()
+{
+  sed -n -E 's,^ [*]   ([a-z/-]+[.][ch]: [0-9 ]+)$,\1,p' "$1" | sort
+}
+
+# unlike FILE FILE: lines that only one of them has
+unlike ()
+{
+  diff "$1" "$2" | grep '^[<>]'
+}
+
 # unlisted FOLDER: Markdown files that no fragment of the make installs
 unlisted ()
 {
@@ -150,6 +189,15 @@ else
   skip "every error is in slice-errors(7)" "no such manual yet"
 fi
 
+listed_reporters "$header" > "$temporary/listed"
+(cd "$top_srcdir/slice" && find . -name '*.[ch]' ! -path './base/*' | sort \
+   > "$temporary/files"
+ # shellcheck disable=SC2046 # no source's name has a blank
+ reporters base/errors.h $(cat "$temporary/files")) | sort \
+  > "$temporary/reporting"
+expect_none "errors.h lists the files that report each number" \
+  "$(unlike "$temporary/listed" "$temporary/reporting")"
+
 expect_none "documents say that what they name is in the source tree" \
   "$(sourceless "$top_srcdir"/docs/*.md "$top_srcdir"/docs/*/*.md)"
 expect_none "every document is installed" "$(unlisted "$top_srcdir")"
@@ -218,8 +266,8 @@ expect_none "other names are not found" \
   "$(echo "$found" | grep -E '03-apart|chapter 3')"
 cat > "$temporary/bad.h" <<'END'
 /** Is documented. */
-SLICE_API void slice_told (void);
-SLICE_API void slice_untold (void);
+SLICE_API void slice_documented (void);
+SLICE_API void slice_undocumented (void);
 
 /* No doc comment. */
 SLICE_API int *slice_remark (int x,
@@ -250,16 +298,27 @@ printf 'the option seen\nand 901 but not 9020\n' > "$temporary/bad.7"
 expect_found "an option without a name is found" UNNAMED \
   "$(unnamed "$temporary/bad.h")"
 found=$(uncommented "$temporary/bad.h")
-for name in untold remark apart; do
+for name in undocumented remark apart; do
   expect_found "slice_$name, without a doc comment, is found" \
     "slice_$name\$" "$found"
 done
 expect_none "documented ones are not found" \
-  "$(echo "$found" | grep -E 'slice_(told|long)$')"
+  "$(echo "$found" | grep -E 'slice_(documented|long)$')"
 expect_found "an option that the manual lacks is found" '^un-seen: not' \
   "$(options "$temporary/bad.h" | absent "$temporary/bad.7")"
 expect_found "an error that the manual lacks is found" '^902: not' \
   "$(errors "$temporary/bad.h" | absent "$temporary/bad.7")"
+cat > "$temporary/reports.c" <<'END'
+  report (ERROR_UNSEEN, ERROR_SEEN, ERROR_SEEN, ERROR_OTHER);
+END
+(cd "$temporary" && reporters bad.h reports.c) > "$temporary/reporting"
+expect_none "a file's numbers are read, each once" \
+  "$(echo 'reports.c: 901 902' | diff - "$temporary/reporting")"
+echo ' *   reports.c: 901' > "$temporary/listing.h"
+listed_reporters "$temporary/listing.h" > "$temporary/listed"
+expect_found "a number that errors.h does not list is found" \
+  '^> reports.c: 901 902' \
+  "$(unlike "$temporary/listed" "$temporary/reporting")"
 expect_none "what the manual has is not found" \
   "$({ options "$temporary/bad.h"; errors "$temporary/bad.h"; } \
        | absent "$temporary/bad.7" | grep -E '^(seen|901)')"
