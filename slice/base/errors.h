@@ -33,7 +33,7 @@
  *   checking/checking-report.c: 102 103 105 106 108 113 114 115
  *   checking/checking.c: 105
  *   checking/registry/block-registry.c: 108 109
- *   context/about.c: 202 212
+ *   context/about.c: 200 202 212
  *   context/gc/gc-slab.c: 207
  *   context/linear/linear.c: 206
  *   context/node.c: 200 201 202 203 210
