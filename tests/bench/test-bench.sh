@@ -131,7 +131,7 @@ same ()
   "$bench/slice-bench-malloc" --json --laps=1 replay "$2" \
     > "$temporary/json"
   for pair in allocs=trace_allocs frees=trace_frees \
-    peak-live-bytes=trace_peak_bytes requested-bytes=trace_asked_bytes; do
+    peak-live-bytes=trace_peak_bytes requested-bytes=trace_requested_bytes; do
     expect_found "$1: ${pair%=*}" \
       "\"${pair#*=}\": {\"n\": 1, \"median\": $(sed -n "s/^${pair%=*} //p" \
         "$temporary/info")[^0-9]" "$(tr -d '\n' < "$temporary/json")"

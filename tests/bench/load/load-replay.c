@@ -333,7 +333,7 @@ load_replay (Run *run)
                   laps[0]);
   bench_add_value (run, "trace_allocs", (double) trace.n_allocs);
   bench_add_value (run, "trace_frees", (double) trace.n_frees);
-  bench_add_value (run, "trace_asked_bytes", (double) trace.used_bytes);
+  bench_add_value (run, "trace_requested_bytes", (double) trace.used_bytes);
   bench_add_value (run, "trace_peak_bytes", (double) trace.peak_bytes);
   bench_add_value (run, "rss_peak_bytes", (double) (rss_peak - rss_before));
 }
