@@ -352,7 +352,7 @@ warn_of_value (const OptionRow *row, const char *name, const char *value)
   describe_range (row, range, sizeof range);
   if (value == NULL)
     sli_diag_warn (ERROR_BAD_OPTION_VALUE,
-                   "SLICE_OPTIONS: '%s' is ignored: it wants a value: %s",
+                   "SLICE_OPTIONS: '%s' is ignored: it needs a value: %s",
                    name, range);
   else
     sli_diag_warn (ERROR_BAD_OPTION_VALUE,

@@ -8,11 +8,18 @@
 #include "base/option.h"
 #include "port/os/os.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* What the manual says of each. */
+#ifdef SLICE_HARDENED
+# define HARDENED_INITIAL 1
+#else
+# define HARDENED_INITIAL 0
+#endif
+
+/* Each option but page-source. */
 static const struct
 {
   SliceOption option;
@@ -29,10 +36,85 @@ static const struct
   { SLICE_OPTION_ALIGN_16, "align-16", 0, 0, 1 },
   { SLICE_OPTION_FORCE_POOL, "force-pool", 0, 0, 2 },
   { SLICE_OPTION_CHECKED, "checked", 0, 0, 1 },
+  { SLICE_OPTION_HARDENED, "hardened", HARDENED_INITIAL, 0, 1 },
   { SLICE_OPTION_DEBUG, "debug", 0, 0, 1 },
   { SLICE_OPTION_MAGAZINE_BYTES_MAX, "magazine-bytes-max", 131072, 4096,
     131072 },
+  { SLICE_OPTION_LEAKS, "leaks", 1, 0, 1 },
+  { SLICE_OPTION_EXIT_CHECK, "exit-check", 1, 0, 2 },
 };
+
+/* An option that this test does not know fails here. */
+static void
+test_every_option (void)
+{
+  unsigned n = 0;
+  int64_t value;
+
+  for (int option = 1; option < SLICE_N_OPTIONS; option++)
+    n += slice_get_option ((SliceOption) option, &value);
+  g_assert_cmpuint (n, ==, G_N_ELEMENTS (rows) + 1); /* page-source */
+}
+
+/* The manual's words for an option, which stand at the start of its text. */
+static char *
+words_of_manual (SliceOption option, const char *name, int64_t initial,
+                 int64_t minimum, int64_t maximum)
+{
+  char escaped[64], range[64];
+  size_t n = 0;
+
+  for (; *name != '\0'; name++)
+    {
+      if (*name == '-')
+        escaped[n++] = '\\';
+      escaped[n++] = *name;
+    }
+  escaped[n] = '\0';
+  if (maximum == 1)
+    strcpy (range, "0 or 1");
+  else if (maximum == 2)
+    strcpy (range, "0, 1 or 2");
+  else
+    g_snprintf (range, sizeof range, "%d to %d", (int) minimum,
+                (int) maximum);
+  if (option == SLICE_OPTION_HARDENED)
+    initial = 0; /* the manual has an exception for such builds */
+  return g_strdup_printf (".TP\n.B %s\n%s; %d by default", escaped, range,
+                          (int) initial);
+}
+
+/* Each option's range and default are those of slice-options(7). */
+static void
+test_manual (void)
+{
+  static char manual[64 * 1024];
+  const char *folder = g_getenv ("top_srcdir");
+  char *path;
+  FILE *file;
+
+  if (folder == NULL)
+    {
+      g_test_skip ("top_srcdir does not say where the manual is");
+      return;
+    }
+  path = g_strdup_printf ("%s/docs/man/slice-options.7", folder);
+  file = fopen (path, "r");
+  g_free (path);
+  g_assert_nonnull (file);
+  g_assert_cmpuint (fread (manual, 1, sizeof manual - 1, file), >, 0);
+  fclose (file);
+  for (size_t i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      char *words = words_of_manual (rows[i].option, rows[i].name,
+                                     rows[i].initial, rows[i].minimum,
+                                     rows[i].maximum);
+
+      if (strstr (manual, words) == NULL)
+        g_error ("slice-options(7) lacks: %s", words);
+      g_free (words);
+    }
+}
 
 static int64_t
 value_of (SliceOption option)
@@ -292,7 +374,7 @@ freeze_with_variable (void)
   "' is ignored: its value may be " range "\n"
 #define VALUELESS(item, range)                                                \
   "slice: warning 131: SLICE_OPTIONS: '" item                                 \
-  "' is ignored: it wants a value: " range "\n"
+  "' is ignored: it needs a value: " range "\n"
 #define SWITCH "no or yes (0 or 1)"
 #define TIME "0 to 86400000 ms (or as 500ms, 15s, 2min, 1h)"
 #define BYTES(from, to) from " " to " bytes (or as 4K, 128K)"
@@ -499,6 +581,8 @@ int
 main (int argc, char **argv)
 {
   test_init (&argc, &argv);
+  test_add_fresh ("/slice/option/every", test_every_option);
+  test_add_fresh ("/slice/option/manual", test_manual);
   test_add_fresh ("/slice/option/defaults", test_defaults);
   test_add_fresh ("/slice/option/source-in-limit", test_source_in_limit);
   test_add_fresh ("/slice/option/names", test_names);
