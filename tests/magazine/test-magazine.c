@@ -413,7 +413,7 @@ test_no_memory (void)
   slice_set_source (&pages.source);
   begin ();
   sli_os_pretend_clock_msec (1000);
-  while ((block = sli_magazine_alloc (73)) != NULL)
+  while ((block = sli_magazine_alloc (N_CLASSES - 1)) != NULL)
     {
       *(void **) block = first;
       first = block;
@@ -429,7 +429,7 @@ test_no_memory (void)
     {
       block = first;
       first = *(void **) block;
-      sli_magazine_free (73, block);
+      sli_magazine_free (N_CLASSES - 1, block);
     }
   g_assert_cmpint (pages.n_failed, ==, n_failed);
   g_assert_cmpuint (live_chunks (), ==, 0);

@@ -141,7 +141,7 @@ static void
 random_run (unsigned index, void *data G_GNUC_UNUSED)
 {
   enum { N = 3000 };
-  static const unsigned indexes[] = { 1, 2, 3, 8, 16, 32, 33, 73 };
+  static const unsigned indexes[] = { 1, 2, 3, 8, 16, 32, 33, N_CLASSES - 1 };
   void **chunks = g_new0 (void *, N);
   unsigned *class_of = g_new0 (unsigned, N);
   TestRandom random;
@@ -286,7 +286,7 @@ test_fullest_first (void)
 static void
 test_quarter_free (void)
 {
-  enum { SLABS = 40, CLASS_INDEX = 73, CHUNKS_MOST = 63 };
+  enum { SLABS = 40, CLASS_INDEX = N_CLASSES - 1, CHUNKS_MOST = 63 };
   static void *chunks[SLABS + 1][CHUNKS_MOST];
   int n_chunks, quarter;
   bool found = false;
@@ -649,15 +649,15 @@ test_no_memory (void)
 
   begin ();
   pages.n_until_failure = 1;
-  while (sli_slab_alloc (73, 1, chunks + 1 + n % 100) == 1)
+  while (sli_slab_alloc (N_CLASSES - 1, 1, chunks + 1 + n % 100) == 1)
     n++;
   /* The first extent has space for three slabs. */
-  g_assert_cmpuint (n, ==, 3 * sli_sizeclasses[73].n_chunks);
-  g_assert_cmpuint (sli_slab_alloc (73, 1, chunks + 1), ==, 0);
+  g_assert_cmpuint (n, ==, 3 * sli_sizeclasses[N_CLASSES - 1].n_chunks);
+  g_assert_cmpuint (sli_slab_alloc (N_CLASSES - 1, 1, chunks + 1), ==, 0);
   /* Other classes fit in the rest. */
   g_assert_cmpuint (sli_slab_alloc (2, 100, chunks + 100), ==, 100);
   pages.n_until_failure = -1;
-  g_assert_cmpuint (sli_slab_alloc (73, 1, chunks + 1), ==, 1);
+  g_assert_cmpuint (sli_slab_alloc (N_CLASSES - 1, 1, chunks + 1), ==, 1);
   check_valid ();
 }
 
@@ -784,7 +784,7 @@ test_descending (void)
 static void
 test_free_purges_one_region (void)
 {
-  enum { CLASS_INDEX = 73, N = 100000 };
+  enum { CLASS_INDEX = N_CLASSES - 1, N = 100000 };
   static void *chunks[N];
   int n_purged = 0;
 

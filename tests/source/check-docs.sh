@@ -152,6 +152,20 @@ dead_names ()
       done
 }
 
+# dead_paths FOLDER: source files that the documents for developers name and
+# that there are not
+dead_paths ()
+{
+  (cd "$1" && find slice tests -type f) > "$temporary/paths"
+  grep -o -H -E '`[a-z0-9_-]+(/[a-z0-9_-]+)+[.](c|h|hpp|sh|py)`' \
+    "$1"/docs/hacking.md "$1"/docs/design/[0-9]*.md \
+    "$1"/docs/decisions/*.md | sort -u | tr -d '`' \
+    | while IFS=: read -r file name; do
+        grep -q -E "(^|/)$name\$" "$temporary/paths" \
+          || echo "${file#"$1"/}: no $name"
+      done
+}
+
 # absent FILE: reads words; says which ones FILE does not have as a word
 absent ()
 {
@@ -208,6 +222,9 @@ sources=$(find "$top_srcdir/slice" "$top_srcdir/tests" -type f \
 expect_none "documents that the sources name are there" \
   "$(dead_names "$top_srcdir" $sources)"
 
+expect_none "files that the design names are there" \
+  "$(dead_paths "$top_srcdir")"
+
 doxyfile=$top_builddir/docs/Doxyfile
 if ! command -v doxygen > /dev/null || test ! -f "$doxyfile" \
    || test ! -f "$top_srcdir/docs/README.md"; then
@@ -262,6 +279,12 @@ for name in 03-absent 'chapter 77' decisions/0042; do
   expect_found "a name that leads nowhere is found: $name" "$name" \
     "$found"
 done
+mkdir -p "$temporary/bad/slice/slab" "$temporary/bad/tests"
+: > "$temporary/bad/slice/slab/slab.c"
+echo 'see `slab/slab.c` and `slab/flag.c`' > "$temporary/bad/docs/hacking.md"
+echo > "$temporary/bad/docs/decisions/0001-one.md"
+equal "a source file that is gone is found, and no other" \
+  "$(dead_paths "$temporary/bad")" 'docs/hacking.md: no slab/flag.c'
 expect_none "other names are not found" \
   "$(echo "$found" | grep -E '03-apart|chapter 3')"
 cat > "$temporary/bad.h" <<'END'

@@ -11,13 +11,14 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <slice/slice.h>
+
 #include "tools/trace/common/tool.h"
 #include "classify-numbers.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE_BYTES_MAX 2064
 /* The waste up to which an arena keeps its class: bytes, or a share of the
  * program's peak if that is more. */
 #define WASTE_BYTES_MAX (64 * 1024)
@@ -74,7 +75,7 @@ static struct
   [T_P2] = { "P2", 0.95 },
   [T_R] = { "R", 4 },
   [T_PW] = { "PW", 1.5 },
-  [T_SLICE] = { "slice-bytes", SLICE_BYTES_MAX },
+  [T_SLICE] = { "slice-bytes", SLICE_SIZE_MAX },
 };
 
 typedef struct
@@ -159,7 +160,7 @@ static const struct
 {
   const char *name;
   const char *title;
-} class_names[N_CLASSES] = {
+} class_names[N_SITE_CLASSES] = {
   [CLASS_RARE] = { "rare", "rare: no advice" },
   [CLASS_HUGE] = { "huge", "large: leave to malloc" },
   [CLASS_IMMORTAL] = { "immortal", "Linear good (never freed)" },

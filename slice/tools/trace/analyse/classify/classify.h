@@ -25,7 +25,7 @@ typedef enum
   CLASS_POOL,
   CLASS_SLICE,
   CLASS_GENERAL,
-  N_CLASSES
+  N_SITE_CLASSES
 } SiteClass;
 
 /* Design chapter 13 defines the numbers, and gives them their letters. */

@@ -520,13 +520,13 @@ totals_write (JsonOut *out, const Profile *profile)
 static void
 classes_write (JsonOut *out, const Profile *profile)
 {
-  uint64_t by_class[N_CLASSES] = { 0 };
+  uint64_t by_class[N_SITE_CLASSES] = { 0 };
 
   for (uint32_t i = 0; i < profile->n_results; i++)
     by_class[profile->results[i].verdict.class]
         += profile->results[i].stats->allocs;
   sli_json_begin (out, "classes", '{');
-  for (int i = 0; i < N_CLASSES; i++)
+  for (int i = 0; i < N_SITE_CLASSES; i++)
     sli_json_uint (out, sli_class_name ((SiteClass) i), by_class[i]);
   sli_json_end (out, '}');
 }
