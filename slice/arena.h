@@ -9,10 +9,11 @@
  *   tlsf.h    any size in any order, each call in bounded time
  *
  * All allocate from a chain of blocks.  The first block is small and lies
- * behind the arena's control block.  The sizes of further blocks double from
- * 256 bytes up to a cap.  A size is used as soon as it is at most an eighth of
- * what the arena holds, or a 32nd beyond 4 KiB.  If the first block is large or
- * the arena has its own page source, it is a half; a stack doubles from 4 KiB.
+ * behind the arena's control block.  Further blocks have powers of two from 256
+ * bytes up to a cap, each at most an eighth of what the arena holds, or a 32nd
+ * if it has more than 4 KiB.  If the first block is large or the arena has its
+ * own page source, a further block is at most half of what the arena holds.  In
+ * a stack they start with 4 KiB, and each is twice as large as the one before.
  * A request that is too large for the next block gets a dedicated block, and
  * the current block stays current.  The table of blocks lies outside the
  * blocks, so an arena can be emptied without touching its memory.
@@ -138,10 +139,10 @@ typedef enum
   SLICE_KEEP_ALL         /**< all, except blocks of single objects above
                               cap_bytes (stack: of single large objects).
                               Without a source of its own a linear arena makes
-                              one block of those below cap_bytes, so that what
-                              is the same again fits without a request.  (It
-                              may take one, once, if it is more than cap_bytes
-                              or aligned to more than 8) */
+                              one block of those below cap_bytes, so that the
+                              same objects fit again without a request.  (If
+                              they are more than cap_bytes, or aligned to more
+                              than 8, one further request may be needed) */
 } SliceKeep;
 
 /** Statistics of an arena in bytes: held = used + free + wasted + control. */

@@ -39,10 +39,10 @@ typedef bool (*SliceFailureHandler) (size_t size, size_t alignment,
 SLICE_API void slice_set_failure_handler (SliceFailureHandler handler,
                                           void *data);
 
-/** What the plain names do when there is no memory, for layers built on
- * this one: it calls the failure handler, and ends the program with error 120
- * if there is no handler or the handler gives up.  It returns if the handler
- * says to try again.
+/** What the plain names do when there is no memory, for libraries that
+ * build on slices: it calls the failure handler, and ends the program with
+ * error 120 if there is no handler or the handler gives up.  It returns if the
+ * handler says to try again.
  *
  * @param size       bytes that were requested (SIZE_MAX: a product that does
  *                   not fit)

@@ -339,7 +339,7 @@ SLICE_API void *slice_try_alloc0_aligned (size_t alignment, size_t size)
  */
 SLICE_API void slice_free_unsized (void *block);
 
-/* --- for layers that stand on this one ----------------------------------- */
+/* --- for libraries that build on slices ---------------------------------- */
 
 /** Frees many blocks of any classes, such as a whole tree, directly to their
  * slabs.  The magazines would mix the order of addresses.
