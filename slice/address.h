@@ -51,8 +51,8 @@ typedef struct
  * @param info     where to put the answer; not NULL.  If another thread frees
  *                 the block meanwhile, the answer may already be out of date
  *
- * Threads: any; not from a signal handler.  Cost: 1 ns for foreign addresses;
- *   a lock and some loads for ours.
+ * Threads: any; not from a signal handler.  Cost: a few loads for foreign
+ *   addresses; a lock and some loads for ours.
  */
 SLICE_API void slice_block_info (const void *address, SliceBlockInfo *info);
 

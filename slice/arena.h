@@ -41,6 +41,8 @@
  * Under valgrind and AddressSanitizer a gap lies behind each object.  The
  * tools report overruns, and uses after a release, reset, rollback or free.
  *
+ * Costs are instructions on x86-64 where a number is given.
+ *
  * Design: chapter 8.
  *
  * SPDX-License-Identifier: MIT

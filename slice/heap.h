@@ -14,6 +14,8 @@
  * Threads: everything here may be called from any thread, and a block may be
  * freed by another one.  Nothing here may be called from a signal handler.
  *
+ * Costs are instructions on x86-64 where a number is given.
+ *
  * Design: chapter 14.
  *
  * SPDX-License-Identifier: MIT

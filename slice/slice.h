@@ -20,6 +20,8 @@
  * another thread allocated.  Nothing here may be called from a signal
  * handler.
  *
+ * Costs are instructions on x86-64 where a number is given.
+ *
  * Design: chapters 1, 2 and 6.
  *
  * SPDX-License-Identifier: MIT
