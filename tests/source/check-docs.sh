@@ -33,7 +33,7 @@ uncommented ()
     /^[ \t]*\/\*\*/ { above = "doc" }
     /\*\// { next }
     above == "doc" && /^ \*/ { next }
-    /^SLICE_(API|INLINE) .*\(/ {
+    /^(SLICE|RALLOC)_([A-Z]+_)?(API|INLINE) .*\(/ {
       line = $0
       sub (/[ \t]*\(.*/, "", line)
       sub (/.*[^A-Za-z0-9_]/, "", line)
@@ -307,6 +307,8 @@ slice_long (size_t size)
 /** Somebody else's. */
 
 SLICE_API void slice_apart (void);
+
+SLICE_ARENA_INLINE void *slice_inlined (void);
 typedef enum
 {
   SLICE_OPTION_SEEN = 1, /**< [seen] */
@@ -321,7 +323,7 @@ printf 'the option seen\nand 901 but not 9020\n' > "$temporary/bad.7"
 expect_found "an option without a name is found" UNNAMED \
   "$(unnamed "$temporary/bad.h")"
 found=$(uncommented "$temporary/bad.h")
-for name in undocumented remark apart; do
+for name in undocumented remark apart inlined; do
   expect_found "slice_$name, without a doc comment, is found" \
     "slice_$name\$" "$found"
 done
