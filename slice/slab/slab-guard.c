@@ -4,10 +4,10 @@
  *
  * What can't be accessed does not count against a limit of data (RLIMIT_DATA),
  * nor in some kernels as committed memory.  To make a guard accessible again
- * takes as much as a new mapping, which a process at its limit does not get:
- * and then neither the slab nor its extent could be freed, which would make
- * room.  So each guard has a room: as many bytes, mapped elsewhere and never
- * touched, which are unmapped just before the guard needs them.
+ * takes as much as a new mapping, which a process at its limit does not get.
+ * Then neither the slab nor its extent could be freed, although that would free
+ * memory.  So each guard has a reserve: as many bytes, mapped elsewhere and
+ * never touched, which are unmapped just before the guard needs them.
  *
  * Another thread may take them first.  Then the run waits in a list.
  *
@@ -40,7 +40,7 @@ typedef struct Guard Guard;
 struct Guard
 {
   Guard *next;         /* while the run is kept */
-  void *room;          /* NULL: unmapped */
+  void *reserve;       /* NULL: unmapped */
   uint64_t since_msec; /* when the run was last needed, while it is kept */
   uint32_t n_granules; /* of the run, without the guard */
 };
@@ -95,33 +95,33 @@ guard_is_due (void)
 }
 
 COMMON_TEXT void *
-sli_slab_guard_room (void)
+sli_slab_guard_reserve (void)
 {
   int error = errno;
-  void *room;
+  void *reserve;
 
   if (!guard_is_due ())
     return NULL;
-  room = sli_os_map (sli_page_granule_bytes (), sli_os_page_bytes ());
+  reserve = sli_os_map (sli_page_granule_bytes (), sli_os_page_bytes ());
   errno = error; /* the slab goes without */
-  if (room != NULL)
+  if (reserve != NULL)
     __atomic_fetch_add (&guards.n, 1u, __ATOMIC_RELAXED);
-  return room;
+  return reserve;
 }
 
 void
-sli_slab_guard_end_room (void *room)
+sli_slab_guard_end_reserve (void *reserve)
 {
-  sli_os_unmap (room, sli_page_granule_bytes ());
+  sli_os_unmap (reserve, sli_page_granule_bytes ());
   __atomic_fetch_sub (&guards.n, 1u, __ATOMIC_RELAXED);
 }
 
 void
-sli_slab_guard_set (char *run, const SizeClass *sizeclass, void *room)
+sli_slab_guard_set (char *run, const SizeClass *sizeclass, void *reserve)
 {
   Guard *guard = guard_of (run, sizeclass->n_granules);
 
-  guard->room = room;
+  guard->reserve = reserve;
   guard->n_granules = sizeclass->n_granules;
   /* Counted even if it fails, since the slab has is_guarded all the same. */
   (void) sli_os_protect (run + sizeclass->slab_bytes,
@@ -135,9 +135,9 @@ guard_remove (Guard *guard)
 {
   char *granule = sli_page_run_of_record (guard);
 
-  if (guard->room != NULL)
-    sli_os_unmap (guard->room, sli_page_granule_bytes ());
-  guard->room = NULL;
+  if (guard->reserve != NULL)
+    sli_os_unmap (guard->reserve, sli_page_granule_bytes ());
+  guard->reserve = NULL;
   if (!sli_os_protect (granule, sli_page_granule_bytes (), false))
     return false;
   __atomic_fetch_sub (&guards.n, 1u, __ATOMIC_RELAXED);

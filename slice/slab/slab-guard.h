@@ -14,15 +14,15 @@
 
 void sli_slab_guard_init (void);
 
-/* The room of a new guard: NULL if the next slab is to have none.  The caller
- * passes it to sli_slab_guard_set(), or to sli_slab_guard_end_room() if there
- * is no run.  Leaves errno alone. */
-void *sli_slab_guard_room (void);
-void sli_slab_guard_end_room (void *room);
+/* The reserve of a new guard: NULL if the next slab is to have none.  The
+ * caller passes it to sli_slab_guard_set(), or to sli_slab_guard_end_reserve()
+ * if there is no run.  Leaves errno alone. */
+void *sli_slab_guard_reserve (void);
+void sli_slab_guard_end_reserve (void *reserve);
 
 /* Makes the granule behind a slab inaccessible, if the system can.  The run
  * has a granule for it in any case. */
-void sli_slab_guard_set (char *run, const SizeClass *sizeclass, void *room);
+void sli_slab_guard_set (char *run, const SizeClass *sizeclass, void *reserve);
 
 /* Makes it accessible again.  False: the system refuses, and the run, which
  * was last needed at since_msec, is kept for sli_slab_guard_retry(). */

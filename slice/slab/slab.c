@@ -412,15 +412,15 @@ class_alloc_run (unsigned class_index, void **record, bool *is_guarded)
 {
   const SizeClass *sizeclass = &sli_sizeclasses[class_index];
   bool is_zero;
-  void *room = sli_slab_guard_room ();
-  void *run = sli_page_alloc_run (sizeclass->n_granules + (room != NULL),
+  void *reserve = sli_slab_guard_reserve ();
+  void *run = sli_page_alloc_run (sizeclass->n_granules + (reserve != NULL),
                                   record, &is_zero);
 
-  *is_guarded = room != NULL;
-  if (run != NULL && room != NULL)
-    sli_slab_guard_set (run, sizeclass, room);
-  else if (room != NULL)
-    sli_slab_guard_end_room (room);
+  *is_guarded = reserve != NULL;
+  if (run != NULL && reserve != NULL)
+    sli_slab_guard_set (run, sizeclass, reserve);
+  else if (reserve != NULL)
+    sli_slab_guard_end_reserve (reserve);
   return run;
 }
 
