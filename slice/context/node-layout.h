@@ -85,6 +85,11 @@ SLICE_STATIC_ASSERT (sizeof (Node) % NODE_ALIGN == 0,
                      "payloads are 16-aligned");
 SLICE_STATIC_ASSERT (SLICE_SIZE_MAX % NODE_ALIGN == 0,
                      "nodes fill the last class");
+SLICE_STATIC_ASSERT (SLICE_CLASS_V1 (SLICE_SIZE_MAX - LAST_STEP_BYTES)
+                         == SLICE_CLASSES_V1 - 2
+                     && SLICE_CLASS_V1 (SLICE_SIZE_MAX - LAST_STEP_BYTES + 1)
+                            == SLICE_CLASSES_V1 - 1,
+                     "the step between the last two classes");
 
 /* A block that is no plain slice (NODE_HAS_PREFIX) has a prefix before the
  * header.  The prefix's last word, just before the header, is its kind. */
