@@ -1,4 +1,4 @@
-/* jobs.c - a queue of jobs by priority, as a pairing heap whose nodes come and go
+/* jobs.c - a queue of jobs by priority, a pairing heap whose nodes come and go
  *
  * SPDX-License-Identifier: MIT
  */

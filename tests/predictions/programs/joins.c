@@ -1,4 +1,4 @@
-/* joins.c - queries that join two tables: a hash table of the one, and a list of
+/* joins.c - queries that join two tables: a hash table of one, and a list of
  * the pairs that match, grouped
  *
  * SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
-// ledger.cc - offers to buy and to sell, of many firms: a new one meets the best
-// of the other side, and what is left of it waits
+// ledger.cc - offers to buy and to sell, of many firms: each new one meets the
+// best of the other side, and what is left of it waits
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>

@@ -1,4 +1,4 @@
-/* memtable.c - a store's table in memory: a skip list of keys and values that is
+/* memtable.c - a store's table in memory: a skip list of keys and values,
  * written out when it is full
  *
  * SPDX-License-Identifier: MIT

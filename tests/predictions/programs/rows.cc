@@ -11,7 +11,8 @@ struct Cell
   double number;
   unsigned column;
   virtual double value () const { return number; }
-  Cell (Cell *after, unsigned in, double n) : next (after), number (n), column (in)
+  Cell (Cell *after, unsigned in, double n)
+      : next (after), number (n), column (in)
   {
   }
   virtual ~Cell () = default;

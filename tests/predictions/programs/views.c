@@ -79,8 +79,9 @@ element_new (view *of, unsigned seed, int depth)
   made->inside = NULL;
   made->next = NULL;
   for (unsigned i = 0; i < 1 + seed % 3; i++)
-    made->properties = property_new (of, made->properties, names[(seed + i) % 4],
-                                     seed * 17 % 5003 + i);
+    made->properties
+        = property_new (of, made->properties, names[(seed + i) % 4],
+                        seed * 17 % 5003 + i);
   if (depth > 0)
     for (unsigned i = 0; i < 3; i++)
       {
