@@ -34,11 +34,13 @@ bench_adaptor_trim (void)
   return ADAPTOR_TRIM ();
 }
 
+#if ADAPTOR_IS_SLICE
+static SliceStats stats; /* large */
+#endif
+
 bool
 bench_adaptor_count (Counts *counts)
 {
-  static SliceStats stats; /* large */
-
   *counts = (Counts){ 0 };
 #if ADAPTOR_IS_SLICE
   if (!slice_get_stats (&stats))
