@@ -120,6 +120,30 @@ test_can_limit_space (void)
   return status == 0;
 }
 
+gboolean
+test_obeys_limits (void)
+{
+  struct rlimit limit;
+  int status = 0;
+  pid_t child;
+
+  fflush (NULL);
+  child = fork ();
+  if (child == 0)
+    {
+      getrlimit (RLIMIT_AS, &limit);
+      limit.rlim_cur = 1 << 20;
+      setrlimit (RLIMIT_AS, &limit);
+      _exit (mmap (NULL, 1 << 26, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                   0)
+             != MAP_FAILED);
+    }
+  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
+  if (status != 0)
+    g_test_message ("the limit of addresses is not obeyed");
+  return status == 0;
+}
+
 size_t
 test_resident_bytes (void)
 {

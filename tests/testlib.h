@@ -71,6 +71,8 @@ void test_limit_space (void);
 /* TRUE if the system obeys the limit.  qemu's emulation of 32 bits does not;
  * there the tests of too large sizes are left out. */
 gboolean test_can_limit_space (void);
+/* TRUE if a limit of addresses ends what is mapped: no emulation obeys it. */
+gboolean test_obeys_limits (void);
 
 /* Resident bytes of this process. */
 size_t test_resident_bytes (void);

@@ -922,7 +922,7 @@ test_ring_without_memory (void)
   uint64_t now_msec = 1000000;
   void **ring;
 
-  if (test_is_slow ())
+  if (test_is_slow () || !test_obeys_limits ())
     {
       g_test_skip ("limits of addresses under a tool");
       return;

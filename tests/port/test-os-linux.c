@@ -95,8 +95,10 @@ test_advise_huge (void)
 static void
 test_map_huge (void)
 {
+  char *pages;
+
   errno = EDOM;
-  char *pages = sli_os_map_huge (2 << 20);
+  pages = sli_os_map_huge (2 << 20);
   g_assert_cmpint (errno, ==, EDOM);
   if (pages == NULL)
     return;
@@ -109,6 +111,7 @@ test_punch_hole (void)
 {
   FILE *file = tmpfile ();
   char text[8192];
+
   memset (text, 'x', sizeof text);
   g_assert_cmpuint (fwrite (text, 1, sizeof text, file), ==, sizeof text);
   fflush (file);

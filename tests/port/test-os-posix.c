@@ -188,7 +188,7 @@ test_map_within_limit (void)
   struct rlimit limit;
   char *start;
 
-  if (test_is_slow ())
+  if (test_is_slow () || !test_obeys_limits ())
     {
       g_test_skip ("tools need memory of their own");
       return;
