@@ -248,6 +248,8 @@ dist_check_SCRIPTS = \
 	%D%/summary.sh
 
 EXTRA_DIST += \
+	%D%/matrix/matrix.sh \
+	%D%/matrix/rows \
 	%D%/check-lib.sh \
 	%D%/interface/aliasing.c \
 	%D%/installed/client.c \
@@ -417,6 +419,11 @@ check-cross:
 	  top_builddir='$(abs_builddir)' CC='$(CC)' CLANG='$(CLANG)' \
 	  READELF='$(READELF)' $(SHELL) $(top_srcdir)/%D%/builds/check-cross.sh
 
+# All promises, each on its systems: a table.  As root; MATRIX has options and
+# rows of the script.
+check-matrix:
+	@$(SHELL) $(top_srcdir)/%D%/matrix/matrix.sh $(MATRIX)
+
 # The Rust crate beside others, which cargo fetches.
 bench-rust: slice/libslice.la
 	@CARGO_TARGET_DIR='$(abs_builddir)/slice/rust/target' \
@@ -424,7 +431,7 @@ bench-rust: slice/libslice.la
 	  LD_LIBRARY_PATH='$(abs_builddir)/slice/.libs' \
 	  cargo run -q --release --manifest-path \
 	    '$(top_srcdir)/slice/rust/peers/Cargo.toml'
-.PHONY: check-cross bench-rust
+.PHONY: check-cross check-matrix bench-rust
 
 # The interface that check-abi.sh compares with: with a release, and before the
 # first one with each change.

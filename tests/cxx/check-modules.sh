@@ -43,8 +43,8 @@ main ()
   return numbers[0] == 3 ? 0 : 1;
 }
 END
-sed '1i #include <memory>\n#include <vector>\nimport memory;\nnamespace lib = memory;' \
-  body.h > module.cc
+sed '1i #include <memory>\n#include <vector>\nimport memory;
+1i namespace lib = memory;' body.h > module.cc
 sed '1i #include <vector>\nimport <slice/slice.hpp>;\nnamespace lib = slice;' \
   body.h > unit.cc
 
