@@ -45,6 +45,8 @@ typedef struct
   unsigned n_regions;     /* that fit into it */
   unsigned n_initialised; /* the first so many regions have headers */
   unsigned n_purged;      /* regions in state REGION_PURGED */
+  CachedExtent *cached;   /* its entry; NULL: it has none, although an extent
+                             at the same address may have had one */
   bool is_permanent;      /* has a leaf of the map, or is the first extent */
   bool is_zeroed;         /* memory that was never used reads as zero */
   bool is_huge;           /* the system was advised to use huge pages */

@@ -1526,6 +1526,60 @@ astride_dirty (void)
   check_astride (false);
 }
 
+/* --- an extent where another one was --- */
+
+static char *place; /* of all extents but the first */
+static size_t place_bytes_most;
+
+static void *
+map_in_place (const SliceSource *source, size_t bytes, size_t alignment)
+{
+  if (pages.n_maps == 0)
+    return pages_map (source, bytes, alignment);
+  if (bytes > place_bytes_most)
+    return NULL;
+  pages.n_maps++;
+  pages.mapped_bytes += bytes;
+  return map_at ((uintptr_t) place, bytes);
+}
+
+/* An entry of the extent cache has room for the classes of one region or of
+ * all, as its extent was when it was added.  It does not serve a larger extent
+ * at the same address. */
+static void
+test_source_same_address (void)
+{
+  void *record;
+  bool is_zero;
+  unsigned n_small = 0;
+  void *runs[2 * FIRST_UNITS_MOST];
+  char *large;
+
+  test_pages_init (&pages);
+  pages_map = pages.source.map;
+  pages.source.map = map_in_place;
+  place = mmap (NULL, 2 * EXTENT_BYTES, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  g_assert_true (place != MAP_FAILED);
+  munmap (place, 2 * EXTENT_BYTES);
+  place += -(uintptr_t) place & (REGION_BYTES - 1);
+  place_bytes_most = FIRST_BYTES;
+  begin ();
+  while (n_small < 2 * FIRST_UNITS)
+    runs[n_small++] = sli_page_alloc_run (1, &record, &is_zero);
+  g_assert_cmpint (pages.n_maps, ==, 2);
+  g_assert_true (extent_cache_has (runs[n_small - 1]));
+  while (n_small > FIRST_UNITS)
+    free_run (runs[--n_small], 1);
+  sli_page_trim (0, 10000);
+  g_assert_cmpint (pages.n_unmaps, ==, 1);
+  place_bytes_most = SIZE_MAX;
+  large = sli_page_alloc_run (4, &record, &is_zero);
+  g_assert_cmpint (pages.n_maps, ==, 3);
+  g_assert_true (large > place && large < place + EXTENT_BYTES);
+  g_assert_false (extent_cache_has (large));
+}
+
 /* An extent may begin in one leaf of the map and end in another. */
 static void
 test_source_astride (void)
@@ -1777,6 +1831,7 @@ main (int argc, char **argv)
                   test_source_never_unmaps);
   test_add_fresh ("/slice/page/late-extent-is-kept",
                   test_late_extent_is_kept);
+  test_add_fresh ("/slice/page/source-same-address", test_source_same_address);
   test_add_fresh ("/slice/page/source-astride", test_source_astride);
   test_add_fresh ("/slice/page/source-high", test_source_high);
   test_add_fresh ("/slice/page/source-of-dirty-memory",

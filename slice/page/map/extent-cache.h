@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/check.h"
 #include "port/compiler.h"
 
 enum
@@ -37,6 +38,13 @@ typedef struct
 
 extern CachedExtent sli_extent_cache[CACHED_EXTENTS]
     __attribute__ ((visibility ("hidden")));
+
+static inline CachedExtent *
+extent_cache_entry (unsigned i)
+{
+  assert_here (i < CACHED_EXTENTS);
+  return &sli_extent_cache[i];
+}
 
 static inline bool
 extent_cache_has_at (unsigned i, const void *address)
@@ -101,9 +109,9 @@ static inline void
 extent_cache_set_class (const void *run, unsigned n_granules,
                         unsigned class_index, unsigned shift)
 {
-  for (int i = 0; i < CACHED_EXTENTS; i++)
+  for (unsigned i = 0; i < CACHED_EXTENTS; i++)
     {
-      const CachedExtent *extent = &sli_extent_cache[i];
+      const CachedExtent *extent = extent_cache_entry (i);
       size_t offset;
 
       if (is_within (run, &extent->start, &extent->bytes, &offset))

@@ -214,21 +214,24 @@ sli_extent_unmap (void *start, size_t bytes)
 
 /* Uses the first entry that was never set, if there is one. */
 static void
-extent_cache_add (const Extent *extent)
+extent_cache_add (Extent *extent)
 {
   Region *first = extent->start;
 
   assert_held (&sli_page.lock);
   assert_here (extent->bytes <= EXTENT_BYTES_MAX);
-  for (int i = 0; i < CACHED_EXTENTS; i++)
-    if (LOAD (&sli_extent_cache[i].start) == 0)
-      {
-        STORE (&sli_extent_cache[i].classes, extent->n_regions == 1
-                                                 ? first->run_class
-                                                 : first->extent_class);
-        STORE (&sli_extent_cache[i].start, (uintptr_t) extent->start);
-        return;
-      }
+  for (unsigned i = 0; i < CACHED_EXTENTS; i++)
+    {
+      CachedExtent *entry = extent_cache_entry (i);
+
+      if (LOAD (&entry->start) != 0)
+        continue;
+      STORE (&entry->classes,
+             extent->n_regions == 1 ? first->run_class : first->extent_class);
+      STORE (&entry->start, (uintptr_t) extent->start);
+      extent->cached = entry;
+      return;
+    }
 }
 
 COMMON_TEXT void
@@ -238,19 +241,16 @@ sli_extent_cache_grow (const Extent *extent)
       = min_size (extent->n_initialised * REGION_BYTES, extent->bytes);
 
   assert_held (&sli_page.lock);
-  for (int i = 0; i < CACHED_EXTENTS; i++)
-    if (LOAD (&sli_extent_cache[i].start) == (uintptr_t) extent->start)
-      STORE_RELEASE (&sli_extent_cache[i].bytes,
-                     bytes - CACHED_EXTENT_END_BYTES);
+  if (extent->cached != NULL)
+    STORE_RELEASE (&extent->cached->bytes, bytes - CACHED_EXTENT_END_BYTES);
 }
 
 static void
-extent_cache_remove (const void *start)
+extent_cache_remove (const Extent *extent)
 {
   assert_held (&sli_page.lock);
-  for (int i = 0; i < CACHED_EXTENTS; i++)
-    if (LOAD (&sli_extent_cache[i].start) == (uintptr_t) start)
-      STORE (&sli_extent_cache[i].bytes, 0);
+  if (extent->cached != NULL)
+    STORE (&extent->cached->bytes, 0);
 }
 
 COMMON_TEXT static void
@@ -411,7 +411,7 @@ sli_extent_retire (Extent *extent)
     return false;
   if (sli_page.unfinished == extent)
     sli_page.unfinished = NULL;
-  extent_cache_remove (extent->start);
+  extent_cache_remove (extent);
   for (unsigned i = 0; i < extent->n_initialised; i++)
     sli_region_retire (extent_region (extent, i));
   link_remove (&extent->link);
