@@ -61,6 +61,11 @@ endif
 	%D%/trace/command/show/command-patterns.c \
 	%D%/trace/command/show/command-pins.c \
 	%D%/trace/command/show/command-report.c \
+	%D%/trace/command/watch/command-watch.c \
+	%D%/trace/command/watch/watch-live.c \
+	%D%/trace/command/watch/watch-parts.h \
+	%D%/trace/command/watch/watch-process.c \
+	%D%/trace/command/watch/watch-show.c \
 	%D%/trace/common/stage/json.c \
 	%D%/trace/common/stage/json.h \
 	%D%/trace/common/measure.c \
@@ -203,6 +208,7 @@ CLEANFILES += %D%/trace/report/page-files.c
 	%D%/trace/record/record-sample.c \
 	%D%/trace/record/record-sample.h \
 	%D%/trace/record/record-start.c \
+	%D%/trace/record/record-watch.c \
 	%D%/trace/record/record.c \
 	%D%/trace/record/record.h \
 	%D%/trace/record/sample-gap.h \

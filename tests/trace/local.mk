@@ -36,7 +36,7 @@ trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-predict.sh \
 	%D%/test-record.sh %D%/test-report.sh %D%/test-sample.sh
 trace_slow_scripts = %D%/test-apply.sh %D%/test-headers.sh \
 	%D%/test-limits.sh %D%/test-options.sh %D%/test-pins.sh \
-	%D%/test-trace-tool.sh
+	%D%/test-trace-tool.sh %D%/test-watch.sh
 needs_%C%_test_answers = %D%/json-get
 needs_%C%_test_headers = %D%/json-get
 needs_%C%_test_limits = %D%/json-get
@@ -45,6 +45,7 @@ needs_%C%_test_pins = %D%/check-schema %D%/json-get
 needs_%C%_test_record = %D%/json-get
 needs_%C%_test_report = %D%/json-get
 needs_%C%_test_sample = %D%/check-schema %D%/json-get
+needs_%C%_test_watch = %D%/json-get
 needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
 EXTRA_DIST += \
 	$(trace_scripts) \
@@ -62,6 +63,7 @@ EXTRA_DIST += \
 	%D%/clients/burst.c \
 	%D%/clients/through.c \
 	%D%/clients/classes.c \
+	%D%/clients/watched.c \
 	%D%/clients/consumers.c \
 	%D%/clients/ends.c \
 	%D%/clients/entries.cc \

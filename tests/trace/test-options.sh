@@ -72,11 +72,11 @@ equal after-dashes "$? $(cmp "$work/b" "$work/c")" "0 "
 equal help $? 0
 listed=$(sed -n 's/^  \([a-z]*\)  .*/\1/p' "$work/out" | sort | tr '\n' ' ')
 equal help-commands "$listed" \
-  "$(echo $runs $reads info dump | tr ' ' '\n' | sort | tr '\n' ' ')"
+  "$(echo $runs $reads watch info dump | tr ' ' '\n' | sort | tr '\n' ' ')"
 version=$("$trace" --version)
 equal version "$? $(echo "$version" | grep -c '^slice-trace (slice) [0-9]')" \
   "0 1"
-for command in $runs $reads info dump
+for command in $runs $reads watch info dump
 do
   "$trace" $command --help > "$work/out" 2> "$work/err"
   equal "$command-help" "$? $(sed 1q "$work/out" | cut -d ' ' -f 1-3) $(wc -c \

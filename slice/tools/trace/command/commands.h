@@ -9,6 +9,7 @@
 #define SLI_TRACE_COMMAND_COMMANDS_H
 
 int sli_command_record (int argc, char **argv);
+int sli_command_watch (int argc, char **argv);
 int sli_command_dump (int argc, char **argv);
 int sli_command_info (int argc, char **argv);
 int sli_command_hot (int argc, char **argv);

@@ -22,6 +22,7 @@ typedef struct
 static const Command commands[] = {
   { "run", sli_command_run, "all stages, from record to report" },
   { "record", sli_command_record, "run a program and record its events" },
+  { "watch", sli_command_watch, "what a program that runs allocates" },
   { "hot", sli_command_hot, "the sites that allocate most, a line for each" },
   { "patterns", sli_command_patterns, "the numbers and class of every site" },
   { "callers", sli_command_callers, "a site's allocations, by caller" },

@@ -138,6 +138,7 @@ typedef struct
 #define TRACE_FLAG_CHILD 2u  /* a forked child's trace */
 #define TRACE_FLAG_SLICES 4u /* libslice's calls are in it, if it made any */
 #define TRACE_FLAG_SAMPLED 8u /* of version 3: some blocks and their frees */
+#define TRACE_FLAG_WATCHED 16u /* a part of the process's life */
 
 typedef enum
 {

@@ -84,17 +84,19 @@ sli_nodes_pack (Process *process, bool ended)
   free (raw);
 }
 
-static size_t
-chunk_events (const RawChunk *chunk, TraceEvent *events)
+size_t
+sli_chunk_events (const RawChunk *chunk, ChunkCursor *cursor,
+                  TraceEvent *events)
 {
   uint32_t n = atomic_load (&chunk->head.n_events);
   size_t n_out = 0;
   uint64_t high = 0;
-  uint64_t base = chunk->head.base_ticks;
+  uint64_t base = cursor->n == 0 ? chunk->head.base_ticks : cursor->base;
+  uint32_t i = cursor->n;
 
   if (n > TRACE_BLOCK_EVENTS)
     n = TRACE_BLOCK_EVENTS;
-  for (uint32_t i = 0; i < n; i++)
+  for (; i < n; i++)
     {
       const RawEvent *raw = &chunk->events[i];
       unsigned op = raw->address_op & 0xff;
@@ -126,13 +128,15 @@ chunk_events (const RawChunk *chunk, TraceEvent *events)
                                       .op = (uint8_t) op };
       high = 0;
     }
+  *cursor = (ChunkCursor){ i, base };
   return n_out;
 }
 
 static void
 chunk_pack (Packer *packer, Process *process, RawChunk *chunk, unsigned flags)
 {
-  size_t n = chunk_events (chunk, packer->events);
+  ChunkCursor begin = { 0 };
+  size_t n = sli_chunk_events (chunk, &begin, packer->events);
   unsigned shift = chunk->head.many_threads ? 0 : TRACE_COARSE_SHIFT;
 
   sli_trace_write_events (process->writer, packer->events, n,
@@ -144,6 +148,18 @@ chunk_at (const Process *process, uint32_t index)
 {
   return (RawChunk *) (process->map + SPOOL_CHUNKS_OFFSET
                        + index * SPOOL_CHUNK_BYTES);
+}
+
+void
+sli_chunks_look (const Packer *packer, const Process *process)
+{
+  const _Atomic uint32_t *states
+      = (const _Atomic uint32_t *) (process->map + SPOOL_STATES_OFFSET);
+  uint32_t n = atomic_load (&process->head->n_chunks);
+
+  for (uint32_t i = 0; i < n && i < SPOOL_CHUNKS_MAX; i++)
+    if (atomic_load (&states[i]) != SPOOL_CHUNK_FREE)
+      packer->seen (packer->seen_data, process->map, i);
 }
 
 unsigned
@@ -161,6 +177,8 @@ sli_chunks_pack (Packer *packer, Process *process, bool ended)
 
       if (state != SPOOL_CHUNK_FULL && !(ended && state == SPOOL_CHUNK_OWNED))
         continue;
+      if (packer->seen != NULL && process->first)
+        packer->seen (packer->seen_data, process->map, i);
       /* the modules and frames that its events may refer to come first */
       sli_log_pack (process);
       sli_nodes_pack (process, ended);

@@ -42,6 +42,13 @@ typedef struct
   bool done;
 } Process;
 
+/* How far a chunk's events have been decoded. */
+typedef struct
+{
+  uint32_t n;
+  uint64_t base;
+} ChunkCursor;
+
 struct Packer
 {
   char *spools;
@@ -59,6 +66,9 @@ struct Packer
   int refused;          /* why the last scan missed spools; or 0 */
   unsigned n_unopened; /* spools that it found and could not open */
   bool failed;
+  bool sleeps; /* the first process has gone to sleep, and writes no more */
+  PackSeen *seen; /* or NULL */
+  void *seen_data;
 };
 
 /* --- pack-process.c --- */
@@ -79,6 +89,11 @@ void sli_process_end (Packer *packer, Process *process, bool running);
 
 /* ended  the process has ended: packs its threads' chunks as well */
 unsigned sli_chunks_pack (Packer *packer, Process *process, bool ended);
+/* Shows the chunks that are in use. */
+void sli_chunks_look (const Packer *packer, const Process *process);
+/* Decodes the events from the cursor on, which moves; returns their number. */
+size_t sli_chunk_events (const RawChunk *chunk, ChunkCursor *cursor,
+                         TraceEvent *events);
 /* Pack what is in no chunk: modules, strings, frames. */
 void sli_log_pack (Process *process);
 void sli_nodes_pack (Process *process, bool ended);

@@ -261,6 +261,9 @@ sli_process_end (Packer *packer, Process *process, bool running)
   if (writer_open (packer, process) && !trace_end (packer, process, running)
       && process->head->sample_bytes > 0)
     unsampled_remove (packer, process);
+  /* the mapping of a process that sleeps takes no memory any more */
+  if (packer->sleeps && process->first)
+    madvise (process->map, process->map_bytes, MADV_REMOVE);
   munmap (process->map, process->map_bytes);
   free (process->rss);
   spool_path (packer, process, path);

@@ -124,6 +124,31 @@ sli_pack_plain (Packer *packer, uint64_t nsec)
   packer->plain_nsec = nsec;
 }
 
+void
+sli_pack_watch (Packer *packer, PackSeen *seen, void *data)
+{
+  packer->seen = seen;
+  packer->seen_data = data;
+}
+
+void
+sli_pack_look (Packer *packer)
+{
+  for (size_t i = 0; i < packer->n_processes; i++)
+    if (packer->processes[i].first && !packer->processes[i].done
+        && packer->processes[i].head->magic == SPOOL_MAGIC)
+      sli_chunks_look (packer, &packer->processes[i]);
+}
+
+void
+sli_pack_sleeps (Packer *packer)
+{
+  packer->sleeps = true;
+  for (size_t i = 0; i < packer->n_processes; i++)
+    if (packer->processes[i].first && !packer->processes[i].done)
+      atomic_store (&packer->processes[i].head->closed, 1);
+}
+
 bool
 sli_pack_running (Packer *packer)
 {

@@ -13,6 +13,9 @@
 
 typedef struct Packer Packer;
 
+/* Called for a chunk of a process's spool; see sli_pack_watch(). */
+typedef void PackSeen (void *data, uint8_t *map, uint32_t chunk);
+
 /* spool_directory  where the recorders put their spools
  * output           the first process's trace; others get ".PID" after it
  * first_pid        the process that was started */
@@ -26,6 +29,12 @@ unsigned sli_pack_step (Packer *packer);
 void sli_pack_ended (Packer *packer, int status);
 /* The program's time without the recorder, noted in its trace. */
 void sli_pack_plain (Packer *packer, uint64_t nsec);
+/* Shows somebody each chunk of the first process before it is given back, and
+ * at sli_pack_look() all that are in use. */
+void sli_pack_watch (Packer *packer, PackSeen *seen, void *data);
+void sli_pack_look (Packer *packer);
+/* The first process has gone to sleep, and writes no more. */
+void sli_pack_sleeps (Packer *packer);
 /* Whether a recorded process still runs. */
 bool sli_pack_running (Packer *packer);
 /* Packs what is left, ends the traces, removes the spools. */

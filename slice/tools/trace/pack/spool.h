@@ -126,6 +126,33 @@ typedef struct
 #define SPOOL_FILE_BYTES                                                      \
  (SPOOL_CHUNKS_OFFSET + SPOOL_CHUNKS_MAX * SPOOL_CHUNK_BYTES)
 
+/* --- a process that sleeps until it is watched ---------------------------
+ *
+ * A page that such a process and its watcher share, in a file of the process's
+ * user in a directory of an unpredictable name.  The watcher finds it in
+ * /proc/PID/maps.  A watch is a number; its spool is in the watcher's
+ * directory. */
+#define WATCH_MAGIC UINT64_C (0x314843544157)
+#define WATCH_VERSION 1u
+#define WATCH_BYTES 4096u
+#define WATCH_DIRECTORY "slice-asleep-" /* and six more */
+#define WATCH_FILE "asleep."            /* and the process's number */
+
+typedef struct
+{
+  uint64_t magic;
+  uint32_t version;
+  uint32_t pid;
+  _Atomic uint32_t wanted;   /* the watch that wants events; 0: none */
+  _Atomic uint32_t started;  /* the last one that has a spool */
+  _Atomic uint32_t refused;  /* the last one that could have none */
+  _Atomic uint32_t n_inside; /* threads that may write an event */
+  _Atomic uint32_t watcher;  /* its process */
+  _Atomic uint32_t beat;     /* the watcher counts its rounds */
+  uint32_t n_watches;        /* the watchers' own; the file is locked */
+  char directory[3072];      /* where the spool is to be */
+} WatchControl;
+
 /* The environment variables that set the recorder's task. */
 #define SPOOL_ENV "SLICE_TRACE_SPOOL"          /* the directory */
 #define SPOOL_ENV_OPTIONS "SLICE_TRACE_RECORD" /* depth=N,timed,... */

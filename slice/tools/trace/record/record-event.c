@@ -70,9 +70,8 @@ own_take (void *block)
 
 /* --- events -------------------------------------------------------------- */
 
-/* Makes the thread busy; false if it is, or if nothing is recorded. */
-bool
-sli_record_enter (RecordThread *self)
+static bool
+event_begin (RecordThread *self)
 {
   if (UNLIKELY (!sli_record.ready))
     return false;
@@ -99,6 +98,20 @@ sli_record_enter (RecordThread *self)
       sli_stack_forget (self);
     }
   return true;
+}
+
+/* Makes the thread busy; false if it is, or if nothing is recorded. */
+bool
+sli_record_enter (RecordThread *self)
+{
+  if (LIKELY (sli_record.control == NULL))
+    return event_begin (self);
+  if (!sli_watch_begin (self))
+    return false;
+  if (event_begin (self))
+    return true;
+  sli_watch_end ();
+  return false;
 }
 
 static void
@@ -145,7 +158,7 @@ time_after (void)
 static void
 backing_count (void)
 {
-  if (sli_record.ready)
+  if (sli_record.ready && sli_record.control == NULL)
     atomic_fetch_add (&sli_record.head->n_backing, 1);
 }
 

@@ -147,7 +147,24 @@ go_first (char **argv, char **envp)
 static void
 at_exit (void)
 {
-  sli_spool_close ();
+  if (sli_record.control != NULL)
+    sli_watch_close ();
+  else
+    sli_spool_close ();
+}
+
+/* Maps the spool, or the page by which a watcher wakes this process. */
+static bool
+recording_open (const char *options, const char *directory)
+{
+  bool sleeps = option_find (options, "asleep") != NULL;
+
+  if (!(sleeps ? sli_watch_open (directory) : sli_spool_open (directory)))
+    return false;
+  if (!sleeps)
+    sli_spool_command ();
+  sli_stack_init ();
+  return true;
 }
 
 /* Runs before the constructors of all other objects (the object is linked
@@ -175,15 +192,13 @@ record_start (int argc, char **argv, char **envp)
   if (sample_mean != 0)
     sli_record_sample (sample_mean,
                        option_number (options, "seed=", 0, UINT32_MAX));
-  if (sli_spool_open (environment_get (envp, SPOOL_ENV)))
+  if (recording_open (options, environment_get (envp, SPOOL_ENV)))
     {
-      sli_spool_command ();
-      sli_stack_init ();
       if (option_find (options, "follow") == NULL)
         environment_clean (envp);
       atexit (at_exit);
       record_compiler_barrier ();
-      sli_record.ready = true;
+      sli_record.ready = sli_record.control == NULL;
     }
   self->busy = false;
 }
@@ -204,7 +219,13 @@ __libc_start_main (int (*main_function) (int, char **, char **), int argc,
       = dlsym (RTLD_NEXT, "__libc_start_main");
 
   self = &sli_record_self;
-  if (sli_record_enter (self))
+  if (sli_record.control != NULL)
+    {
+      self->busy = true;
+      sli_unwind_open ();
+      self->busy = false;
+    }
+  else if (sli_record_enter (self))
     {
       sli_unwind_open ();
       record_leave (self);

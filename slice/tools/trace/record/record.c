@@ -173,6 +173,8 @@ malloc_recorded (size_t size)
 
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, size);
+  if (record_asleep ())
+    return next.malloc (size);
   begin = cost_begin ();
   block = next.malloc (size);
   extra = cost_end (begin);
@@ -196,6 +198,8 @@ calloc_recorded (size_t n, size_t size)
 
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, n * size); /* zero, since it is used only once */
+  if (record_asleep ())
+    return next.calloc (n, size);
   begin = cost_begin ();
   block = next.calloc (n, size);
   extra = cost_end (begin);
@@ -231,6 +235,11 @@ free_recorded (void *block)
     return;
   if (UNLIKELY (!sli_record_next_ready ()))
     return;
+  if (record_asleep ())
+    {
+      next.free (block);
+      return;
+    }
   if (UNLIKELY (sli_record.timed))
     {
       timed_free (&sli_record_self, block);
@@ -288,6 +297,8 @@ realloc_recorded (unsigned op, void *block, size_t size)
     return early_alloc (16, size);
   if (UNLIKELY (early_has (block)))
     return early_realloc (block, size);
+  if (record_asleep ())
+    return next.realloc (block, size);
   if (block != NULL)
     was_freed = sli_record_free (
         self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE, block, 0, 0);

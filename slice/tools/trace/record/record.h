@@ -81,6 +81,8 @@ typedef struct
   uint32_t epoch;     /* counts the spools of this process */
   uint32_t *own_page; /* 1 in this process; wiped to 0 in a forked child */
   SpoolHead *head;
+  WatchControl *control; /* of a process that sleeps until it is watched, see
+                          * record-watch.c; else NULL */
   uint32_t stack_depth;
   uint32_t free_depth;
   uint32_t sample_bytes; /* mean gap between samples; 0: all is recorded */
@@ -94,6 +96,13 @@ extern RecordState sli_record __attribute__ ((visibility ("hidden")));
 bool sli_spool_open (const char *directory);
 void sli_spool_close (void);
 bool sli_spool_reopen_in_child (void);
+/* The same in another directory, in a process that sleeps. */
+bool sli_spool_reopen (const char *directory);
+/* What such a process needs before. */
+bool sli_spool_prepare (void);
+/* Forgets the spool. */
+void sli_spool_drop (void);
+char *sli_number_append (char *end, uint64_t number);
 RawEvent *sli_spool_next_event (RecordThread *self, uint64_t now);
 uint32_t sli_spool_string (const char *text);
 void sli_spool_log (uint32_t type, const void *a, size_t n_a, const void *b,
@@ -130,6 +139,28 @@ void sli_record_sample (uint32_t mean_bytes, uint32_t seed);
 /* record-start.c */
 void sli_record_child_start (RecordThread *self);
 
+/* record-watch.c */
+bool sli_watch_open (const char *directory);
+void sli_watch_close (void);
+/* Begins what uses the spool; false: the process sleeps, or wakes up. */
+bool sli_watch_begin (RecordThread *self);
+void sli_watch_end (void);
+/* False: the watcher has died, and the process sleeps again. */
+bool sli_watch_has_watcher (void);
+/* False: it has made no round since the last call, and the process sleeps
+ * again. */
+bool sli_watch_beats (uint32_t *beat);
+
+/* Returns true if no call is an event now. */
+static inline bool
+record_asleep (void)
+{
+  const WatchControl *control = sli_record.control;
+
+  return UNLIKELY (control != NULL)
+         && atomic_load_explicit (&control->wanted, memory_order_relaxed) == 0;
+}
+
 /* record-event.c */
 void sli_record_alloc (RecordThread *self, unsigned op, void *block,
                        size_t size, uint32_t extra);
@@ -152,6 +183,8 @@ record_leave (RecordThread *self)
 {
   record_compiler_barrier ();
   self->busy = false;
+  if (UNLIKELY (sli_record.control != NULL))
+    sli_watch_end ();
 }
 
 #endif

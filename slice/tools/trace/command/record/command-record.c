@@ -41,7 +41,7 @@ typedef struct
   const char *output;
   const char *recorder_options;
   uint32_t sample_bytes; /* 0: everything is recorded */
-  bool quiet, silent, follow, plain, waits;
+  bool quiet, silent, follow, plain, waits, asleep;
 } RecordOptions;
 
 /* Finds the recorder beside the program (an uninstalled build), or in the
@@ -61,9 +61,10 @@ recorder_find (void)
              : sli_path_installed (SLICE_TRACE_LIBDIR, RECORDER_NAME);
 }
 
-static void
-child_run (char **argv, const char *spool, const char *recorder,
-           const RecordOptions *options, int failed)
+/* Becomes the program; or returns the exit code, and has said why. */
+static int
+program_become (char **argv, const char *spool, const char *recorder,
+                const RecordOptions *options)
 {
   const char *preload = getenv ("LD_PRELOAD");
   char *ours = preload != NULL && preload[0] != '\0'
@@ -79,9 +80,18 @@ child_run (char **argv, const char *spool, const char *recorder,
   execvp (argv[0], argv);
   error = errno;
   fprintf (stderr, "slice-trace: %s: %s\n", argv[0], strerror (error));
+  return error == ENOENT ? TOOL_NOT_FOUND : TOOL_NOT_RUN;
+}
+
+static void
+child_run (char **argv, const char *spool, const char *recorder,
+           const RecordOptions *options, int failed)
+{
+  int code = program_become (argv, spool, recorder, options);
+
   if (write (failed, "", 1) != 1)
     _exit (TOOL_FAILED);
-  _exit (error == ENOENT ? TOOL_NOT_FOUND : TOOL_NOT_RUN);
+  _exit (code);
 }
 
 static void
@@ -407,11 +417,37 @@ record_run (char **argv, const RecordOptions *options)
   return exit_code (status, &totals);
 }
 
+/* No process stays beside the program, so the shell, or whoever starts it, has
+ * the program's own number, which `watch' takes. */
+static int
+asleep_run (char **argv, const RecordOptions *options)
+{
+  char *recorder = recorder_find ();
+  char *directory;
+  int code;
+
+  sli_path_preload_check (recorder);
+  limit_check (RLIMIT_FSIZE, "-f");
+  limit_check (RLIMIT_AS, "-v");
+  directory = sli_asleep_make ();
+  code = program_become (argv, directory, recorder, options);
+  rmdir (directory);
+  free (directory);
+  free (recorder);
+  return code;
+}
+
 /* Ends the command if some options exclude each other. */
 static void
 options_check (const RecordOptions *options, bool timed, uint32_t seed)
 {
   bool samples = options->sample_bytes > 0;
+
+  if (options->asleep
+      && (samples || timed || options->waits || options->output != NULL))
+    sli_tool_exit (TOOL_USAGE_RUN,
+                   "--asleep records nothing, but slice-trace watch does: no "
+                   "--sample, --timed, --wait or -o");
 
   if (samples && timed)
     sli_tool_exit (TOOL_USAGE_RUN, "--sample and --timed: calls that are not "
@@ -429,7 +465,7 @@ options_check (const RecordOptions *options, bool timed, uint32_t seed)
 int
 sli_command_record (int argc, char **argv)
 {
-  RecordOptions record = { .output = "slice-trace.trace" };
+  RecordOptions record = { 0 };
   uint32_t depth = 128, free_depth = 4, seed = 0;
   bool timed = false, check = false;
   const ToolOption options[] = {
@@ -453,6 +489,8 @@ sli_command_record (int argc, char **argv)
             "Record the programs that the program runs, too"),
     OPTION (FLAG, "wait", 0, &record.waits, NULL,
             "Go on until all children have ended; a signal ends the wait"),
+    OPTION (FLAG, "asleep", 0, &record.asleep, NULL,
+            "Record nothing until slice-trace watch wakes the recorder"),
     OPTION (FLAG, NULL, 'q', &record.quiet, NULL,
             "Say at the end only what was not recorded"),
     OPTION (FLAG, "silent", 0, &record.silent, NULL,
@@ -467,12 +505,15 @@ sli_command_record (int argc, char **argv)
 
   sli_command_line (&line, &argc, &argv);
   options_check (&record, timed, seed);
+  if (record.output == NULL)
+    record.output = "slice-trace.trace";
   if (depth > 0 || free_depth > 0)
     unwinder_check (check);
   record.recorder_options = sli_tool_text (
-      "depth=%u,free=%u,sample=%u,seed=%u%s%s%s", (unsigned) depth,
+      "depth=%u,free=%u,sample=%u,seed=%u%s%s%s%s", (unsigned) depth,
       (unsigned) free_depth, (unsigned) record.sample_bytes, (unsigned) seed,
       timed ? ",timed" : "", record.follow ? ",follow" : "",
-      check ? ",check-unwind" : "");
-  return record_run (argv, &record);
+      check ? ",check-unwind" : "", record.asleep ? ",asleep" : "");
+  return record.asleep ? asleep_run (argv, &record)
+                       : record_run (argv, &record);
 }

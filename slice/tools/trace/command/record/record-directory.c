@@ -5,13 +5,16 @@
 #define _GNU_SOURCE
 #include "record-parts.h"
 #include "tools/trace/common/tool.h"
+#include "tools/trace/pack/spool.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SPOOL_NAME "slice-trace-"
@@ -117,6 +120,88 @@ sli_spool_make (void)
         return path;
     }
   sli_tool_exit (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
+}
+
+/* A file is named by its process.  A directory that has just been made is
+ * still empty. */
+#define ASLEEP_EMPTY_SEC 60
+
+/* Removes the files of processes that have ended without their exit handlers;
+ * true if none is left. */
+static bool
+asleep_empty (DIR *directory)
+{
+  bool is_empty = true;
+
+  for (struct dirent *file; (file = readdir (directory)) != NULL;)
+    {
+      pid_t pid;
+
+      if (strncmp (file->d_name, WATCH_FILE, strlen (WATCH_FILE)) != 0)
+        continue;
+      pid = (pid_t) atoi (file->d_name + strlen (WATCH_FILE));
+      if (pid > 0 && kill (pid, 0) != 0 && errno == ESRCH)
+        unlinkat (dirfd (directory), file->d_name, 0);
+      else
+        is_empty = false;
+    }
+  return is_empty;
+}
+
+static void
+asleep_orphans_remove (const char *path)
+{
+  DIR *place = opendir (path);
+
+  if (place == NULL)
+    return;
+  for (struct dirent *entry; (entry = readdir (place)) != NULL;)
+    {
+      struct stat status;
+      DIR *orphan;
+      int fd;
+
+      if (strncmp (entry->d_name, WATCH_DIRECTORY, strlen (WATCH_DIRECTORY))
+          != 0)
+        continue;
+      fd = openat (dirfd (place), entry->d_name,
+                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      if (fd < 0)
+        continue;
+      orphan = fdopendir (fd);
+      if (orphan == NULL)
+        {
+          close (fd);
+          continue;
+        }
+      if (fstat (fd, &status) == 0 && status.st_uid == geteuid ()
+          && asleep_empty (orphan)
+          && time (NULL) - status.st_mtime > ASLEEP_EMPTY_SEC)
+        unlinkat (dirfd (place), entry->d_name, AT_REMOVEDIR);
+      closedir (orphan);
+    }
+  closedir (place);
+}
+
+char *
+sli_asleep_make (void)
+{
+  const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
+                                 getenv ("TMPDIR"), "/tmp" };
+
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    {
+      char *path;
+
+      if (places[i] == NULL)
+        continue;
+      asleep_orphans_remove (places[i]);
+      path = sli_tool_text ("%s/" WATCH_DIRECTORY "XXXXXX", places[i]);
+      if (mkdtemp (path) != NULL)
+        return path;
+      free (path);
+    }
+  sli_tool_exit (TOOL_FAILED, "no place for a file: %s", strerror (errno));
 }
 
 void

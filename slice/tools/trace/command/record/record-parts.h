@@ -12,6 +12,10 @@
  * and removes those of killed launchers; or ends the program.  The caller
  * frees the path. */
 char *sli_spool_make (void);
+/* Makes a directory for the files by which processes are woken; they remove it.
+ * Removes those of killed processes; or ends the program.  The caller frees
+ * the path. */
+char *sli_asleep_make (void);
 /* Removes it, and what is in it; opens no file. */
 void sli_spool_remove (const char *path);
 

@@ -138,18 +138,17 @@ nodes_read (TraceReader *reader, const TraceBlockHead *head,
   return true;
 }
 
-static bool
-module_read (TraceReader *reader, const TraceBlockHead *head,
-             const uint8_t *raw)
+bool
+sli_trace_module_read (TraceReader *reader, const uint8_t *raw,
+                       uint64_t n_bytes)
 {
   TraceModule record;
   ReadModule *module;
 
-  if (head->raw_bytes < sizeof record)
+  if (n_bytes < sizeof record)
     return false;
   memcpy (&record, raw, sizeof record);
-  if (sizeof record + record.build_id_bytes + record.path_bytes
-      > head->raw_bytes)
+  if (sizeof record + record.build_id_bytes + record.path_bytes > n_bytes)
     return false;
   reader->modules = sli_tool_grow (
       reader->modules, (reader->n_modules + 1) * sizeof *reader->modules);
@@ -165,6 +164,13 @@ module_read (TraceReader *reader, const TraceBlockHead *head,
                                 (const char *) raw + sizeof record
                                     + record.build_id_bytes);
   return true;
+}
+
+static bool
+module_read (TraceReader *reader, const TraceBlockHead *head,
+             const uint8_t *raw)
+{
+  return sli_trace_module_read (reader, raw, head->raw_bytes);
 }
 
 static bool

@@ -74,6 +74,9 @@ void sli_trace_rewind (TraceReader *reader);
 bool sli_trace_is_whole (TraceReader *reader);
 /* The next event in the order of time; false at the end. */
 bool sli_trace_next (TraceReader *reader, TraceEvent *event);
+/* Adds a module from its record in a trace or a spool; false if damaged. */
+bool sli_trace_module_read (TraceReader *reader, const uint8_t *raw,
+                            uint64_t n_bytes);
 static inline bool
 trace_is_sampled (const TraceReader *reader)
 {

@@ -19,6 +19,8 @@
  * MiB each, but only for this long; then it takes more memory. */
 #define WAIT_CHUNKS 192
 #define WAIT_MSEC_MAX 2000
+/* A watcher that makes no round within this time has been stopped. */
+#define BEAT_MSEC 500
 /* A chunk of rare samples is given back at the first event after so many
  * ticks, some 100 s, so that the trace has them if the launcher is killed. */
 #define CHUNK_TICKS_MAX (UINT64_C (64) << 32)
@@ -78,6 +80,7 @@ static uint32_t
 chunk_claim (void)
 {
   SpoolHead *head = sli_record.head;
+  uint32_t beat = 0;
 
   for (unsigned waited = 0;;)
     {
@@ -98,6 +101,8 @@ chunk_claim (void)
       msec = (struct timespec){ 0, 1000000 };
       syscall (SYS_nanosleep, &msec, NULL);
       waited++;
+      if (waited % BEAT_MSEC == 0 && !sli_watch_beats (&beat))
+        return UINT32_MAX;
     }
 }
 
@@ -147,6 +152,8 @@ chunk_take (RecordThread *self, uint64_t now)
   RawChunk *chunk;
 
   chunk_release (self);
+  if (!sli_watch_has_watcher ())
+    return false;
   index = chunk_claim ();
   self->capacity = 0;
   if (index == UINT32_MAX)
@@ -160,12 +167,13 @@ chunk_take (RecordThread *self, uint64_t now)
   self->epoch = sli_record.epoch;
   self->n_events = 0;
   self->chunk_index = index;
+  /* first, so that a watcher takes no old event for one of the new chunk */
+  atomic_store (&chunk->head.n_events, 0);
   chunk->head.base_ticks = self->base_ticks = now;
   chunk->head.thread = self->thread;
   chunk->head.tid = (uint32_t) syscall (SYS_gettid);
   chunk->head.many_threads = !__libc_single_threaded;
   chunk->head.sequence = atomic_fetch_add (&sli_record.head->sequence, 1);
-  atomic_store (&chunk->head.n_events, 0);
   self->chunk = chunk;
   chunk_grow (self); /* this part is reserved: see chunk_add() */
   if (sli_spool.has_key && !self->late)
@@ -241,6 +249,12 @@ sli_chunk_thread_ends (void *value)
   was_busy = self->busy;
   self->busy = true;
   self->late = true;
-  chunk_release (self);
+  if (sli_record.control == NULL)
+    chunk_release (self);
+  else if (sli_watch_begin (self))
+    {
+      chunk_release (self);
+      sli_watch_end ();
+    }
   self->busy = was_busy;
 }

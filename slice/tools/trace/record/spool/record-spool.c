@@ -32,8 +32,8 @@ sli_spool_nodes (void)
 
 /* --- the file ------------------------------------------------------------ */
 
-static char *
-number_append (char *end, uint64_t number)
+char *
+sli_number_append (char *end, uint64_t number)
 {
   char digits[20];
   int n = 0;
@@ -56,9 +56,9 @@ path_make (unsigned n)
   memcpy (end, sli_spool.directory, (size_t) sli_spool.n_directory);
   end += sli_spool.n_directory;
   *end++ = '/';
-  end = number_append (end, (uint64_t) getpid ());
+  end = sli_number_append (end, (uint64_t) getpid ());
   *end++ = '.';
-  number_append (end, n);
+  sli_number_append (end, n);
 }
 
 /* Gives the file its size.  Beyond the program's limit a signal would end the
@@ -150,9 +150,11 @@ head_fill (SpoolHead *head)
   head->pid = (uint32_t) getpid ();
   head->parent_pid = (uint32_t) getppid ();
   head->flags = (sli_record.timed ? TRACE_FLAG_TIMED : 0)
-                | (sli_record.epoch > 1 ? TRACE_FLAG_CHILD : 0)
-                | (sli_record.sample_bytes != 0 ? TRACE_FLAG_SAMPLED : 0)
-                | TRACE_FLAG_SLICES;
+                | (sli_record.control != NULL ? TRACE_FLAG_WATCHED
+                   : sli_record.epoch > 1
+                       ? TRACE_FLAG_CHILD | TRACE_FLAG_SLICES
+                       : TRACE_FLAG_SLICES)
+                | (sli_record.sample_bytes != 0 ? TRACE_FLAG_SAMPLED : 0);
   head->start_ticks = ticks_now ();
   head->start_unix_nsec
       = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
@@ -248,23 +250,43 @@ map_open (void)
   return true;
 }
 
-bool
-sli_spool_open (const char *directory)
+static bool
+directory_set (const char *directory)
 {
-  size_t n;
+  size_t n = directory == NULL ? 0 : strlen (directory);
 
-  if (directory == NULL)
-    return false;
-  n = strlen (directory);
   if (n == 0 || n >= sizeof sli_spool.directory)
     return false;
   memcpy (sli_spool.directory, directory, n + 1);
   sli_spool.n_directory = (int) n;
-  if (!own_page_make () || !map_open ())
-    return false;
-  sli_spool.has_key
-      = pthread_key_create (&sli_spool.key, sli_chunk_thread_ends) == 0;
   return true;
+}
+
+bool
+sli_spool_prepare (void)
+{
+  if (!own_page_make ())
+    return false;
+  if (!sli_spool.has_key)
+    sli_spool.has_key
+        = pthread_key_create (&sli_spool.key, sli_chunk_thread_ends) == 0;
+  return true;
+}
+
+bool
+sli_spool_open (const char *directory)
+{
+  return directory_set (directory) && own_page_make () && map_open ()
+         && sli_spool_prepare ();
+}
+
+void
+sli_spool_drop (void)
+{
+  if (sli_spool.map != NULL)
+    munmap (sli_spool.map, sli_spool.map_bytes);
+  sli_spool.map = NULL;
+  sli_record.head = NULL;
 }
 
 /* In a forked child: unmaps the parent's spool without writing to it, and
@@ -272,11 +294,15 @@ sli_spool_open (const char *directory)
 bool
 sli_spool_reopen_in_child (void)
 {
-  if (sli_spool.map != NULL)
-    munmap (sli_spool.map, sli_spool.map_bytes);
-  sli_spool.map = NULL;
-  sli_record.head = NULL;
+  sli_spool_drop ();
   return own_page_make () && map_open ();
+}
+
+bool
+sli_spool_reopen (const char *directory)
+{
+  sli_spool_drop ();
+  return directory_set (directory) && map_open ();
 }
 
 void

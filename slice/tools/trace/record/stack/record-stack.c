@@ -251,7 +251,7 @@ buckets_map (void)
   return map == MAP_FAILED ? NULL : map;
 }
 
-/* In a forked child, whose spool is new. */
+/* Where the spool is new. */
 void
 sli_stack_reset (void)
 {
@@ -270,7 +270,8 @@ sli_stack_init (void)
   sli_record.text_low = own.low;
   sli_record.text_high = own.high;
   stack.buckets = buckets_map ();
-  sli_modules_scan ();
+  if (sli_record.head != NULL)
+    sli_modules_scan ();
 }
 
 /* Notes the module of an address as libslice, unless libslice is linked into

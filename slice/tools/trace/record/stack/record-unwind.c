@@ -79,7 +79,8 @@ sli_unwind_open (void)
   sli_unwinder.is_tried = true;
   sli_record_self.setup = true;
   unwinder_choose ();
-  sli_record.head->libgcc_walks = sli_unwinder.libgcc_walks;
+  if (sli_record.head != NULL)
+    sli_record.head->libgcc_walks = sli_unwinder.libgcc_walks;
   /* the first walk sets libunwind up, which allocates */
   sli_unwinder.backtrace (frames, 4);
   sli_unwinder.code = sli_module_around (sli_unwinder.entry, NULL);
