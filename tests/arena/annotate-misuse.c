@@ -273,6 +273,28 @@ static const struct
   { "tlsf-reset", tlsf_reset },
 };
 
+/* The first byte of an object that is resized to 0 bytes is the program's. */
+static void
+resize_to_zero (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  SliceStack *stack = slice_stack_new (NULL);
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_linear_alloc (linear, 100);
+
+  object = slice_linear_resize (linear, object, 100, 0);
+  *(volatile char *) object = 42;
+  object = slice_stack_alloc (stack, 100);
+  object = slice_stack_resize (stack, object, 100, 0);
+  *(volatile char *) object = 42;
+  object = slice_tlsf_alloc (tlsf, 100);
+  object = slice_tlsf_resize (tlsf, object, 0);
+  *(volatile char *) object = 42;
+  slice_tlsf_destroy (tlsf);
+  slice_stack_destroy (stack);
+  slice_linear_destroy (linear);
+}
+
 /* --- everything is reachable at exit --- */
 
 static void *volatile root, *volatile plain, *volatile objects[5];
@@ -331,6 +353,8 @@ main (int argc, char **argv)
       return 0;
     }
   is_bad = !is_good;
+  if (is_good)
+    resize_to_zero ();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     if (strcmp (name, "--list") == 0)
       puts (cases[i].name);

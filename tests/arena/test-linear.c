@@ -936,6 +936,32 @@ test_last (void)
   slice_linear_destroy (linear);
 }
 
+/* 0 bytes are taken as 1: the first byte is the program's. */
+static void
+test_resize_zero (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+
+  for (size_t i = 0; i < 4; i++)
+    {
+      char *object = slice_linear_alloc (linear, 24); /* at 0, 8 mod 16 */
+      char *moved;
+
+      *object = 42;
+      if (i % 2 != 0)
+        slice_linear_alloc (linear, 8);
+      moved = slice_linear_resize (linear, object, 24, 0);
+      g_assert_true (moved == object || is_annotated ());
+      g_assert_cmpint (*moved, ==, 42);
+      slice_linear_alloc (linear, 8);
+      moved = slice_linear_resize (linear, moved, 0, 40);
+      g_assert_cmpint (*moved, ==, 42);
+      moved = slice_linear_resize (linear, moved, 40, 0);
+      *moved = 43;
+    }
+  slice_linear_destroy (linear);
+}
+
 /* --- growing ------------------------------------------------------------- */
 
 static void
@@ -1916,5 +1942,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/misuse/alignment", test_misuse_alignment);
   g_test_add_func ("/slice/linear/misuse/handle", test_misuse_handle);
   g_test_add_func ("/slice/linear/last-of-block", test_last_of_block);
+  g_test_add_func ("/slice/linear/resize-zero", test_resize_zero);
   return g_test_run ();
 }

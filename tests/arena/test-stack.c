@@ -348,6 +348,31 @@ test_overflow (void)
     }
 }
 
+/* 0 bytes are taken as 1: the first byte is the program's. */
+static void
+test_resize_zero (void)
+{
+  for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+    {
+      SliceStack *stack = stack_new (flags);
+
+      for (size_t i = 0; i < 4; i++)
+        {
+          char *top = slice_stack_alloc (stack, 24); /* at 0, 8 mod 16 */
+
+          *top = 42;
+          top = slice_stack_resize (stack, top, 24, 0);
+          g_assert_cmpint (*top, ==, 42);
+          top = slice_stack_resize (stack, top, 0, 5000);
+          g_assert_cmpint (*top, ==, 42);
+          top = slice_stack_resize (stack, top, 5000, 0);
+          g_assert_cmpint (*top, ==, 42);
+          *top = 43;
+        }
+      slice_stack_destroy (stack);
+    }
+}
+
 static void
 test_failing_source (void)
 {
@@ -686,5 +711,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/stack/typed-alignment", test_typed_alignment);
   g_test_add_func ("/slice/stack/stats-empty", test_stats_empty);
   g_test_add_func ("/slice/stack/fit", test_fit);
+  g_test_add_func ("/slice/stack/resize-zero", test_resize_zero);
   return g_test_run ();
 }

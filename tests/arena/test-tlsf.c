@@ -505,6 +505,21 @@ test_walk_ends (void)
   slice_tlsf_destroy (tlsf);
 }
 
+/* 0 bytes are taken as 1: the first byte is the program's. */
+static void
+test_resize_zero (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = slice_tlsf_alloc (tlsf, 100);
+
+  *object = 42;
+  object = slice_tlsf_resize (tlsf, object, 0);
+  g_assert_cmpint (*object, ==, 42);
+  object = slice_tlsf_resize (tlsf, object, 5000);
+  g_assert_cmpint (*object, ==, 42);
+  slice_tlsf_destroy (tlsf);
+}
+
 static void
 test_resize_in_place (void)
 {
@@ -806,6 +821,7 @@ main (int argc, char **argv)
                    test_largest_of_fragments);
   g_test_add_func ("/slice/tlsf/null", test_null);
   g_test_add_func ("/slice/tlsf/walk-ends", test_walk_ends);
+  g_test_add_func ("/slice/tlsf/resize-zero", test_resize_zero);
   g_test_add_func ("/slice/tlsf/resize-in-place", test_resize_in_place);
   g_test_add_func ("/slice/tlsf/overflow", test_overflow);
   g_test_add_func ("/slice/tlsf/reset", test_reset);

@@ -193,7 +193,7 @@ linear_resize_dedicated (SliceLinear *linear, int32_t index, char *object,
   if (linear_whole (bump, new_size) > (size_t) (end - object))
     return false;
   linear_uncount (bump, old_size);
-  bump->own_bytes += sli_round8 (new_size + (new_size == 0));
+  bump->own_bytes += sli_round8 (new_size);
   if (bump->chain.is_annotated)
     linear_annotate_resized (block.start, end, object, old_size, new_size);
   return true;
@@ -300,6 +300,8 @@ slice_linear_resize (SliceLinear *linear, void *object, size_t old_size,
 {
   linear_checked (linear, "slice_linear_resize");
   sli_arena_linear_require_still (linear, "slice_linear_resize");
+  old_size += old_size == 0; /* the one byte is the program's and stays */
+  new_size += new_size == 0;
   return sli_arena_linear_resize (
       linear, object, sli_natural_alignment (new_size), old_size, new_size, 0);
 }

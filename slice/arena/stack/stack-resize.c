@@ -45,7 +45,7 @@ stack_is_top (const SliceStack *stack, const char *object, size_t size)
 
       return object == head->first && sli_stack_is_at (stack, head->below);
     }
-  whole = sli_round8 (size + (size == 0)) + sli_bump_gap (bump);
+  whole = sli_round8 (size) + sli_bump_gap (bump);
   return bump->current != BLOCK_NONE && object >= stack->low
          && sli_stack_is_at (stack, object + whole);
 }
@@ -71,7 +71,7 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
   const Block *own = stack_dedicated_block (stack, object);
   char *start = own != NULL ? own->start : sli_bump_start (bump);
   char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
-  size_t need = sli_round8 (new_size + (new_size == 0)) + sli_bump_gap (bump);
+  size_t need = sli_round8 (new_size) + sli_bump_gap (bump);
   size_t alignment = sli_natural_alignment (new_size);
 
   if (((uintptr_t) object & (alignment - 1)) != 0
@@ -107,7 +107,6 @@ stack_report_moved (SliceStack *stack, const char *object, const char *moved,
 static char *
 stack_add_again (SliceStack *stack, size_t size)
 {
-  size += size == 0;
   return sli_stack_add (stack, sli_natural_alignment (size), size);
 }
 
@@ -166,7 +165,7 @@ stack_move_annotated (SliceStack *stack, char *object, size_t kept,
   if (moved == NULL)
     {
       sli_bump_set_at (bump, at);
-      sli_annotate_object (start, object, old_size + (old_size == 0));
+      sli_annotate_object (start, object, old_size);
     }
   memcpy (moved != NULL ? moved : object, bytes, kept);
   slice_free1 (kept + 1, bytes);
@@ -202,6 +201,8 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
   sli_stack_require (stack, "slice_stack_resize");
   if (object == NULL)
     return slice_stack_alloc (stack, new_size);
+  old_size += old_size == 0; /* the one byte is the program's and stays */
+  new_size += new_size == 0;
   sli_stack_leave_empty (stack);
   if (!stack_is_top (stack, object, old_size))
     sli_stack_report (stack, object, "slice_stack_resize");

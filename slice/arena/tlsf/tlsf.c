@@ -559,7 +559,7 @@ object_resize (SliceTlsf *tlsf, void *object, size_t size)
   else if (!tlsf_block_extend (tlsf, block, stride))
     return resize_move (tlsf, object, kept, size);
   if (tlsf->is_checked)
-    sli_tlsf_tail_note (tlsf, block, size + (size == 0));
+    sli_tlsf_tail_note (tlsf, block, size);
   if (tlsf->chain.is_traced)
     sli_trace_realloc (SLICE_TRACE_TLSF, object, object, size);
   return object;
@@ -572,6 +572,7 @@ slice_tlsf_resize (SliceTlsf *tlsf, void *object, size_t size)
 
   if (object == NULL)
     return slice_tlsf_alloc (tlsf, size);
+  size += size == 0; /* the one byte is the program's and stays */
   resized = object_resize (sli_tlsf_acquire (tlsf, "slice_tlsf_resize"),
                            object, size);
   sli_tlsf_release (tlsf);
