@@ -171,13 +171,15 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
   return object;
 }
 
-/** Changes an object's size.  An object that shrinks stays in place.  One that
- * grows does so, too, if it was allocated since the newest mark and has space
- * behind it: at the end of the current block (slice_linear_free_last()), or in
- * its dedicated block.  Otherwise it is copied, and the copy is a new object.
- * If the old one had a dedicated block, allocated since the newest mark, that
- * block is returned with it.  (Under valgrind and the sanitizers an object that
- * shrinks may be copied, too, so that they see its end.)
+/** Changes an object's size.  An object that shrinks stays in place, with the
+ * alignment that it has, at least 8: also if its new size is a multiple of 16.
+ * One that grows does so, too, if it is aligned for its new size, was allocated
+ * since the newest mark and has space behind it: at the end of the current
+ * block (slice_linear_free_last()), or in its dedicated block.  Otherwise it is
+ * copied, and the copy is a new object.  If the old one had a dedicated block,
+ * allocated since the newest mark, that block is returned with it.  (Under
+ * valgrind and the sanitizers an object that shrinks may be copied, too, so
+ * that they see its end; the copy is aligned as a new object.)
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()

@@ -97,8 +97,10 @@ slice_stack_release (SliceStack *stack, void *object)
     slice_stack_release_slow_v1 (stack, object);
 }
 
-/** Changes the top object's size, in place if it fits, else by a copy in a
- * larger block.
+/** Changes the top object's size.  An object that shrinks stays in place, with
+ * the alignment that it has, at least 8: also if its new size is a multiple of
+ * 16.  One that grows does so, too, if it fits and is aligned for its new size;
+ * else it is copied.
  *
  * @param object    the top; NULL: as slice_stack_alloc()
  * @param old_size  its present size, as it was allocated or last resized

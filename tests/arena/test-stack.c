@@ -373,6 +373,27 @@ test_resize_zero (void)
     }
 }
 
+/* An object that shrinks stays, also if its new size is a multiple of 16 and
+ * its address is not. */
+static void
+test_shrink_in_place (void)
+{
+  for (unsigned flags = 0; flags <= SLICE_ARENA_CHECKED; flags++)
+    {
+      SliceStack *stack = stack_new (flags);
+      char *top = slice_stack_alloc (stack, 88);
+
+      while (((uintptr_t) top & 8) == 0)
+        top = slice_stack_alloc (stack, 88);
+      pattern_fill (top, 88, 7);
+      g_assert_true (slice_stack_resize (stack, top, 88, 80) == top);
+      g_assert_true (slice_stack_resize (stack, top, 80, 16) == top);
+      g_assert_true (pattern_holds (top, 16, 7));
+      slice_stack_release (stack, top);
+      slice_stack_destroy (stack);
+    }
+}
+
 static void
 test_failing_source (void)
 {
@@ -711,6 +732,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/stack/typed-alignment", test_typed_alignment);
   g_test_add_func ("/slice/stack/stats-empty", test_stats_empty);
   g_test_add_func ("/slice/stack/fit", test_fit);
+  g_test_add_func ("/slice/stack/shrink-in-place", test_shrink_in_place);
   g_test_add_func ("/slice/stack/resize-zero", test_resize_zero);
   return g_test_run ();
 }

@@ -278,8 +278,10 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
 
   if (object == NULL)
     return sli_arena_linear_add (linear, alignment, new_size);
+  /* One that shrinks keeps its place, whatever is natural to its new size. */
   may_stay = new_size <= SIZE_MAX / 4
-             && ((uintptr_t) object & (alignment - 1)) == 0;
+             && (new_size <= old_size
+                 || ((uintptr_t) object & (alignment - 1)) == 0);
   if (!may_stay || !linear_resize_last (linear, object, old_size, new_size))
     {
       dedicated = linear_find_resized (linear, object, old_size, new_size);

@@ -62,9 +62,10 @@ stack_annotate_resized (SliceStack *stack, char *block_start, char *end,
   sli_annotate_show_defined (object, kept);
 }
 
-/* Grows or shrinks the object in place, if it fits in its block. */
+/* Grows or shrinks the object in place, if it fits in its block and is aligned
+ * for what it grows to. */
 static bool
-stack_resize_here (SliceStack *stack, char *object, size_t kept,
+stack_resize_here (SliceStack *stack, char *object, size_t old_size,
                    size_t new_size)
 {
   Bump *bump = &stack->bump;
@@ -72,14 +73,16 @@ stack_resize_here (SliceStack *stack, char *object, size_t kept,
   char *start = own != NULL ? own->start : sli_bump_start (bump);
   char *end = own != NULL ? start + sli_block_bytes (own) : bump->block_end;
   size_t need = sli_round8 (new_size) + sli_bump_gap (bump);
-  size_t alignment = sli_natural_alignment (new_size);
+  bool grows = new_size > old_size;
+  size_t alignment = grows ? sli_natural_alignment (new_size) : 8;
 
   if (((uintptr_t) object & (alignment - 1)) != 0
       || need > (size_t) (end - object))
     return false;
   if (own == NULL)
     sli_bump_set_at (bump, object + need);
-  stack_annotate_resized (stack, start, end, object, kept, new_size);
+  stack_annotate_resized (stack, start, end, object,
+                          grows ? old_size : new_size, new_size);
   return true;
 }
 
@@ -194,7 +197,6 @@ void *
 slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
                     size_t new_size)
 {
-  size_t kept;
   char *top, *moved;
   bool is_here;
 
@@ -211,11 +213,10 @@ slice_stack_resize (SliceStack *stack, void *object, size_t old_size,
       errno = ENOMEM;
       return NULL;
     }
-  kept = old_size < new_size ? old_size : new_size;
   top = object;
   if (stack->is_checked)
     sli_stack_check_release (stack, top, "slice_stack_resize");
-  is_here = stack_resize_here (stack, top, kept, new_size);
+  is_here = stack_resize_here (stack, top, old_size, new_size);
   if (is_here)
     stack_report_moved (stack, top, top, new_size);
   moved = is_here ? top : stack_resize_move (stack, top, old_size, new_size);
