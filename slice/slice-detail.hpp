@@ -263,6 +263,7 @@ public:
   {
     std::size_t wanted = alignment > 8 ? alignment : 8;
     std::size_t more = sizeof (Head) + wanted - 8;
+    bytes += bytes == 0; /* the object's address is one of its block */
     std::size_t whole = bytes <= SIZE_MAX / 4 ? bytes + more : SIZE_MAX;
     /* The arena may have been reset by its owner. */
     if (top_ != nullptr && slice_stack_is_empty (arena))

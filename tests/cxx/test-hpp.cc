@@ -495,6 +495,23 @@ dies (void (*misuse) (), const char *said)
     g_test_trap_assert_stderr (said);
 }
 
+/* Objects of 0 bytes at the end of a block, freed below a large one. */
+void
+test_stack_zero ()
+{
+  slice::StackPool pool;
+
+  for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2)
+    for (std::size_t bytes : { 0, 8, 5000 })
+      {
+        void *empty = pool.allocate (0, alignment);
+        void *above = pool.allocate (bytes, 8);
+        pool.deallocate (empty, 0, alignment);
+        pool.deallocate (above, bytes, 8);
+        g_assert_true (slice_stack_is_empty (pool.arena ()));
+      }
+}
+
 /* Dead below a live object. */
 void
 deallocate_twice ()
@@ -746,6 +763,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/hpp/wide-twice", test_wide_twice);
   g_test_add_func ("/slice/hpp/tlsf-wide-twice", test_tlsf_wide_twice);
   g_test_add_func ("/slice/hpp/tlsf-wide-foreign", test_tlsf_wide_foreign);
+  g_test_add_func ("/slice/hpp/stack/zero", test_stack_zero);
   g_test_add_func ("/slice/hpp/stack/twice", test_stack_twice);
   g_test_add_func ("/slice/hpp/stack/again", test_stack_again);
   g_test_add_func ("/slice/hpp/stack/top-twice", test_stack_top_twice);
