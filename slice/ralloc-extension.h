@@ -204,7 +204,9 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  * decides.
  *
  * If a node and one of its descendants are both held, the node moves.  The
- * descendant stays below it, and its reference remains.
+ * descendant stays below it, and its reference remains.  (If the node is held
+ * only by contexts of the tree that is being freed, the descendant may move
+ * first.)
  *
  * A context in the tree that is being freed survives if a surviving context
  * holds a reference to it or to a node above it, or if a destructor refuses.

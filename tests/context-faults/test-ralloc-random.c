@@ -212,9 +212,9 @@ model_fallback (int at, int target)
   return at;
 }
 
-/* Moves a node to the oldest holder that does not go. */
-static bool
-model_take (int i, int target)
+/* The oldest reference to a node whose holder does not go, or -1. */
+static int
+model_saving (int i, int target)
 {
   for (unsigned k = 0; k < places[i].references->len; k++)
     {
@@ -222,42 +222,94 @@ model_take (int i, int target)
       int owner = places[reference].parent;
 
       if (owner != model_keep && !model_ends_with (owner, target))
-        {
-          model_unlink (reference);
-          model_end (reference);
-          model_move_out (owner, i);
-          return true;
-        }
+        return reference;
     }
-  return false;
+  return -1;
+}
+
+/* Moves a node to that holder. */
+static void
+model_take (int i, int target)
+{
+  int reference = model_saving (i, target);
+  int owner;
+
+  g_assert_cmpint (reference, >=, 0);
+  owner = places[reference].parent;
+  model_unlink (reference);
+  model_end (reference);
+  model_move_out (owner, i);
+}
+
+static bool
+model_way_ends (int at, int target)
+{
+  return at == model_keep || at == target || places[at].is_dying;
+}
+
+/* Moves the nodes of a path, or those above them that have such holders. */
+static void
+model_path (int at, int target)
+{
+  for (; at != target; at = places[at].from)
+    {
+      int upper = at;
+
+      if (!model_ends_with (at, target))
+        continue;
+      for (int i = at; !model_way_ends (i, target); i = places[i].parent)
+        if (model_saving (i, target) >= 0)
+          upper = i;
+      model_take (upper, target);
+    }
+  model_take (target, target);
+}
+
+static void
+model_refuser_moves (int refuser, int target)
+{
+  if (model_keep >= 0 && places[refuser].parent == model_keep)
+    places[refuser].stays = true;
+  else
+    model_move_out (model_fallback (refuser, target), refuser);
 }
 
 /* Notes the nodes with references from a holder up to the part that goes.  The
- * topmost one that refuses moves. */
+ * topmost one that is held from outside saves those below it, and the topmost
+ * one that refuses above it moves.  True: one of these was found. */
 static bool
-model_way_up (int at, int from, int target, GArray *queue, unsigned search)
+model_way_up (int from_at, int from, int target, GArray *queue,
+              unsigned search, int *held)
 {
   int refuser = -1;
+  int way = from_at;
 
-  for (; at != model_keep && at != target && !places[at].is_dying
-         && places[at].search != search;
+  *held = -1;
+  for (int at = from_at;
+       !model_way_ends (at, target) && places[at].search != search;
        at = places[at].parent)
+    if (model_saving (at, target) >= 0)
+      {
+        *held = way = at;
+        refuser = -1;
+      }
+    else if (places[at].refuses)
+      refuser = at;
+  if (refuser >= 0)
     {
-      if (places[at].refuses)
-        refuser = at;
-      if (places[at].references->len > 0)
-        {
-          places[at].search = search;
-          places[at].from = from;
-          g_array_append_val (queue, at);
-        }
+      model_refuser_moves (refuser, target);
+      *held = -1;
+      return true;
     }
-  if (refuser >= 0 && model_keep >= 0
-      && places[refuser].parent == model_keep)
-    places[refuser].stays = true;
-  else if (refuser >= 0)
-    model_move_out (model_fallback (refuser, target), refuser);
-  return refuser >= 0;
+  for (; !model_way_ends (way, target) && places[way].search != search;
+       way = places[way].parent)
+    if (places[way].references->len > 0)
+      {
+        places[way].search = search;
+        places[way].from = from;
+        g_array_append_val (queue, way);
+      }
+  return *held >= 0;
 }
 
 /* One search.  True: something has moved, the target or one that refuses. */
@@ -266,7 +318,8 @@ model_search (int target, bool *is_moved)
 {
   static unsigned n_searches;
   GArray *queue = g_array_new (FALSE, FALSE, sizeof (int));
-  bool found = false;
+  int held = model_saving (target, target) >= 0 ? target : -1;
+  bool found = held >= 0;
 
   n_searches++;
   g_array_append_val (queue, target);
@@ -274,17 +327,13 @@ model_search (int target, bool *is_moved)
     {
       int at = INDEX (queue, q);
 
-      found = model_take (at, target);
-      while (found && at != target)
-        {
-          at = places[at].from;
-          g_assert_true (model_take (at, target));
-        }
-      *is_moved = found;
       for (unsigned k = 0; k < places[at].references->len && !found; k++)
         found = model_way_up (places[INDEX (places[at].references, k)].parent,
-                              at, target, queue, n_searches);
+                              at, target, queue, n_searches, &held);
     }
+  if (held >= 0)
+    model_path (held, target);
+  *is_moved = held >= 0;
   g_array_free (queue, TRUE);
   return found;
 }

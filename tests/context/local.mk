@@ -10,6 +10,7 @@ ralloc_tests = \
 	tests/context/test-ralloc-extension \
 	tests/context/test-ralloc-free \
 	tests/context/test-ralloc-gc \
+	tests/context/test-ralloc-held \
 	tests/context/test-ralloc-hooks \
 	tests/context/test-ralloc-linear \
 	tests/context-faults/test-ralloc-misuse \
@@ -39,6 +40,7 @@ tests_context_faults_test_ralloc_chaos_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_extension_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_free_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_gc_LDADD = $(slice_test_libs)
+tests_context_test_ralloc_held_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_hooks_LDADD = $(slice_test_libs)
 tests_context_test_ralloc_linear_LDADD = $(slice_test_libs)
 tests_context_faults_test_ralloc_misuse_LDADD = $(slice_test_libs)

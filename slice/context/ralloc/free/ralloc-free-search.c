@@ -12,6 +12,10 @@
  *   - a node on the way may refuse: it is asked, the topmost first;
  *   - a node on the way has references: the search goes on from it.
  *
+ * A node stays below one that moves.  So a node below one that is held from
+ * outside is not asked, and before a node of a path moves, sli_search_upper()
+ * looks for such a node above it.
+ *
  *   dying ( user ( ... holder ) , node )      holder --reference--> node
  *           ^ kept from outside
  *
@@ -308,8 +312,8 @@ way_up_next (const Search *search, void **at)
   return NULL;
 }
 
-/* Drops the refusers below a node that is being asked: these nodes survive by
- * themselves. */
+/* Drops the refusers below a node that is being asked, or is held by one that
+ * survives: these nodes survive by themselves. */
 static void
 refusers_drop (Search *search)
 {
@@ -318,11 +322,13 @@ refusers_drop (Search *search)
     search->refuser->search_serial = 0;
 }
 
-/* Finds the nodes above the next reference that may refuse, topmost first. */
-static void
+/* Finds the nodes above the next reference that may refuse, topmost first.
+ * Returns the topmost node there that has a holder that survives, or NULL. */
+static Extension *
 refusers_find (Search *search)
 {
   void *at = search->reference;
+  Extension *held = NULL;
   Extension *extension;
 
   search->way = at;
@@ -331,6 +337,13 @@ refusers_find (Search *search)
       {
         refusers_drop (search);
         search->way = at;
+        held = NULL;
+      }
+    else if (sli_search_saving_reference (search, extension) != NULL)
+      {
+        refusers_drop (search);
+        search->way = extension->owner;
+        held = extension;
       }
     else if (extension->refuses != NULL)
       {
@@ -340,6 +353,7 @@ refusers_find (Search *search)
       }
   if (search->refuser != NULL)
     search_meet (search, node_extension (node_of (search->reference)), TO_ASK);
+  return held;
 }
 
 static void
@@ -350,6 +364,21 @@ way_up_add (Search *search)
 
   while ((extension = way_up_next (search, &at)) != NULL)
     queue_add (search, extension);
+}
+
+CONTEXT_TEXT Extension *
+sli_search_upper (const Search *search, Extension *found)
+{
+  void *at = found->owner;
+  Extension *upper = found;
+  Extension *extension;
+
+  if (liveness_find (search, at, search->start) != LIVENESS_DOOMED)
+    return NULL;
+  while ((extension = way_up_next (search, &at)) != NULL)
+    if (sli_search_saving_reference (search, extension) != NULL)
+      upper = extension;
+  return upper;
 }
 
 /* --- the search ---------------------------------------------------------- */
@@ -388,10 +417,16 @@ node_examine (Search *search)
     }
   while (search->reference != NULL)
     {
-      refusers_find (search);
+      Extension *held = refusers_find (search);
+
       if (search->refuser != NULL)
         return SEARCH_REFUSER;
       way_up_add (search);
+      if (held != NULL)
+        {
+          search->at = held;
+          return SEARCH_HOLDER;
+        }
       search->reference = sli_reference_next (search->reference);
     }
   return SEARCH_OVER;

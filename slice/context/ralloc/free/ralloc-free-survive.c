@@ -60,9 +60,10 @@ node_move_out (Search *search, void *to, Extension *extension,
 }
 
 /* Moves the nodes of a path to holders that survive.  The far end moves first,
- * which saves the holder of the node before it.  Uses up the references.
- * Another walk may take a node meanwhile.  False: search again for a holder of
- * the node at the near end. */
+ * which saves the holder of the node before it.  A node above one of them that
+ * has such a holder moves instead.  Uses up the references.  Another walk may
+ * take a node meanwhile.  False: search again for a holder of the node at the
+ * near end. */
 static bool
 path_move (Search *search, const char *operation)
 {
@@ -73,15 +74,18 @@ path_move (Search *search, const char *operation)
   search_drop (search);
   for (;; at = from)
     {
-      void *reference = sli_search_saving_reference (search, at);
+      void *reference;
       void *owner;
 
       if (node_of (search->start->owner)->pprev == NODE_DYING)
         return true;
+      from = at != search->start ? at->search.from : NULL;
+      if (from != NULL && (at = sli_search_upper (search, at)) == NULL)
+        continue; /* below a node that has moved for another of the path */
+      reference = sli_search_saving_reference (search, at);
       if (reference == NULL || node_of (at->owner)->pprev == NODE_DYING)
         return false;
       owner = node_parent (node_of (reference));
-      from = at != search->start ? at->search.from : NULL;
       ralloc_free (reference);
       if (node_of (at->owner)->pprev == NODE_DYING)
         return at == search->start;

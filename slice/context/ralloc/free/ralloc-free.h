@@ -184,6 +184,9 @@ SearchEnd sli_search_run (Search *search);
 /* Ends a search that has found no holder, for a node that does not refuse: all
  * nodes that it has met go. */
 void sli_search_settle (Search *search);
+/* The topmost node above one that goes which has a holder that survives, or the
+ * node itself; NULL: it has moved out.  After search_drop(). */
+Extension *sli_search_upper (const Search *search, Extension *found);
 /* The oldest reference to a node that survives with its holder, or NULL. */
 void *sli_search_saving_reference (const Search *search,
                                    const Extension *extension);
