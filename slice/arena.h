@@ -91,7 +91,9 @@ typedef enum
                                       has allocated another may free.  Only
                                       destroy is for the last user.  A
                                       function of the program that a call runs
-                                      must not use the same arena (341).  The
+                                      must not use the same arena (341), and
+                                      must return: by an exception or a jump
+                                      the lock would stay locked.  The
                                       child of a fork() must not use it if
                                       another thread was in a call */
 } SliceArenaFlags;

@@ -3,6 +3,11 @@
  * Public; a part of slice.hpp: include that one.  It is empty without
  * std::pmr (before C++17).
  *
+ * The virtual table of a unit without RTTI has no type information, and the
+ * linker may keep it for the whole program.  Then dynamic_cast of a resource of
+ * slice's may crash, also in the do_is_equal() of another resource that is
+ * compared with it.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef SLICE_SLICE_RESOURCE_HPP
