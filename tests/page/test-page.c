@@ -1528,19 +1528,41 @@ astride_dirty (void)
 
 /* --- an extent where another one was --- */
 
-static char *place; /* of all extents but the first */
+static char *place; /* of all extents but the first; nobody else maps there */
 static size_t place_bytes_most;
+static bool place_is_used;
+
+static void
+place_map (size_t bytes, int protection)
+{
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+
+  g_assert_true (mmap (place, bytes, protection, flags, -1, 0) == place);
+}
 
 static void *
 map_in_place (const SliceSource *source, size_t bytes, size_t alignment)
 {
   if (pages.n_maps == 0)
     return pages_map (source, bytes, alignment);
-  if (bytes > place_bytes_most)
+  if (place_is_used || bytes > place_bytes_most)
     return NULL;
   pages.n_maps++;
   pages.mapped_bytes += bytes;
-  return map_at ((uintptr_t) place, bytes);
+  place_map (bytes, PROT_READ | PROT_WRITE);
+  place_is_used = true;
+  return place;
+}
+
+static void
+unmap_in_place (const SliceSource *source G_GNUC_UNUSED, void *address,
+                size_t bytes)
+{
+  g_assert_true (address == place);
+  place_map (bytes, PROT_NONE);
+  place_is_used = false;
+  pages.n_unmaps++;
+  pages.mapped_bytes -= bytes;
 }
 
 /* An entry of the extent cache has room for the classes of one region or of
@@ -1558,10 +1580,10 @@ test_source_same_address (void)
   test_pages_init (&pages);
   pages_map = pages.source.map;
   pages.source.map = map_in_place;
+  pages.source.unmap = unmap_in_place;
   place = mmap (NULL, 2 * EXTENT_BYTES, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   g_assert_true (place != MAP_FAILED);
-  munmap (place, 2 * EXTENT_BYTES);
   place += -(uintptr_t) place & (REGION_BYTES - 1);
   place_bytes_most = FIRST_BYTES;
   begin ();
