@@ -69,6 +69,7 @@ EXTRA_DIST += \
 	%D%/clients/entries.cc \
 	%D%/clients/failed.c \
 	%D%/clients/forks.c \
+	%D%/clients/handlers.cc \
 	%D%/clients/headers.cc \
 	%D%/clients/late.c \
 	%D%/clients/late-plugin.c \
@@ -82,6 +83,7 @@ EXTRA_DIST += \
 	%D%/clients/plugins.c \
 	%D%/clients/race.c \
 	%D%/clients/random.h \
+	%D%/clients/raising.cc \
 	%D%/clients/ring-malloc.c \
 	%D%/clients/sampled.c \
 	%D%/clients/signals.c \

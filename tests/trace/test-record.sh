@@ -24,6 +24,11 @@ $CC "$source/tests/trace/clients/static.c" -static -o "$work/static" \
   2> "$work/err" || rm -f "$work/static"
 $CXX -g -O1 -std=c++17 -w "$source/tests/trace/clients/entries.cc" \
   -o "$work/entries" 2> "$work/err"
+$CXX -g -O1 -w -shared -fPIC -fno-builtin \
+  "$source/tests/trace/clients/raising.cc" -o "$work/raising.so" \
+  2>> "$work/err"
+$CXX -g -O1 -w -fno-builtin "$source/tests/trace/clients/handlers.cc" \
+  "$work/raising.so" -Wl,-rpath,"$work" -o "$work/handlers" 2>> "$work/err"
 $CXX -g -O1 -w "$source/tests/trace/clients/unwinds.cc" -o "$work/unwinds" \
   2>> "$work/err"
 
@@ -259,6 +264,24 @@ if [ "$(info "$t" dropped-nested)" -gt 0 ]; then pass signals-counted
 else fail signals-counted "$(info "$t" dropped-nested)"; fi
 if grep -q 'counted, not recorded' "$work/err"; then pass signals-said
 else fail signals-said "$(cat "$work/err")"; fi
+# A handler that interrupts a function, malloc or operator new is the site of
+# its own block, on the same stack or an alternate one.
+for stack in '' alternate
+do
+  rm -f "$t"
+  "$trace" record --check-unwind -o "$t" -- "$clients/handlers" $stack \
+    2> "$work/err"
+  equal handlers-status "$?$stack" "0$stack"
+  equal handlers-sites "$("$trace" hot "$t" | awk 'NR > 1 {
+    print $1, $NF }' | sort)" '100 function_interrupted
+100 malloc_interrupted
+100 new_interrupted
+300 handle'
+  equal handlers-operations "$(allocs_of "$t" malloc 24) $(
+    allocs_of "$t" malloc 56) $(allocs_of "$t" new 72)" '300 100 100'
+  if grep -q ' 0 differ' "$work/err"; then pass handlers-unwound
+  else fail handlers-unwound "$(cat "$work/err")"; fi
+done
 
 # --- other allocators ---
 for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0

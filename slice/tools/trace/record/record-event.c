@@ -162,6 +162,18 @@ backing_count (void)
     atomic_fetch_add (&sli_record.head->n_backing, 1);
 }
 
+/* Takes the mark of the operator whose event this is: its operation. */
+static inline unsigned
+tag_take (RecordThread *self, unsigned op)
+{
+  if (LIKELY (!self->wrapped))
+    return op;
+  op = self->tag;
+  self->tag = 0;
+  self->wrapped = false;
+  return op;
+}
+
 void
 sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
                   uint32_t extra)
@@ -182,18 +194,18 @@ sli_record_alloc (RecordThread *self, unsigned op, void *block, size_t size,
   if (!sli_record_enter (self))
     return;
   saved_errno = errno;
-  if (UNLIKELY (self->tag != 0) && self->tag < TRACE_OP_FREE)
-    {
-      op = self->tag;
-      self->tag = 0;
-    }
+  self->wrapped = self->tag != 0 && self->tag < TRACE_OP_FREE;
   if (UNLIKELY (block == NULL))
-    atomic_fetch_add (&sli_record.head->n_failed, 1);
+    {
+      atomic_fetch_add (&sli_record.head->n_failed, 1);
+      tag_take (self, op);
+    }
   else
     {
       uint64_t now = time_after ();
       uint32_t node = sli_stack_node (self, sli_record.stack_depth);
 
+      op = tag_take (self, op);
       if (UNLIKELY (node == SLI_STACK_INTERNAL))
         ;
       else if (sampled && !sli_sample_remember (block))
@@ -230,11 +242,7 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
   if (UNLIKELY (free_is_none (block)) || !sli_record_enter (self))
     return false;
   saved_errno = errno;
-  if (UNLIKELY (self->tag >= TRACE_OP_FREE) && op == TRACE_OP_FREE)
-    {
-      op = self->tag;
-      self->tag = 0;
-    }
+  self->wrapped = self->tag >= TRACE_OP_FREE && op == TRACE_OP_FREE;
   if (LIKELY (now == 0))
     now = time_after ();
   line = self->line; /* for the next allocation, perhaps of a
@@ -242,6 +250,7 @@ sli_record_free (RecordThread *self, unsigned op, void *block, uint32_t extra,
   self->line = 0;
   node = sli_stack_node (self, sli_record.free_depth);
   self->line = line;
+  op = tag_take (self, op);
   if (LIKELY (node != SLI_STACK_INTERNAL))
     event_write (self, op, (uint64_t) block, 0, node, now, extra);
   errno = saved_errno;

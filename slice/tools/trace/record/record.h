@@ -47,6 +47,8 @@ typedef struct
   bool walked;     /* the unwinder has done so in this thread */
   bool late;       /* the thread's destructor has run its last round */
   bool hooked;     /* an event of libslice's: its frames are on the stack */
+  bool wrapped;    /* an operator's event: the runtime's frames are on the
+                    * stack between the recorder's */
   uint8_t inside;  /* libslice calls malloc for itself: no event */
   uint32_t epoch;  /* the epoch of the spool that the chunk belongs to */
   RawChunk *chunk; /* NULL: take one at the next event */
@@ -122,10 +124,13 @@ void sli_stack_library (const void *inside);
 void sli_modules_scan (void);
 void sli_unwind_open (void);
 void sli_unwind_single (void);
-/* Counts the recorder's and operator new's frames among the first ones; they
- * are dropped from the inner end. */
+/* Counts the recorder's frames among the first ones, which are dropped from the
+ * inner end: also those between them, if the event is an operator's (wrapped).
+ * If a signal has interrupted the operator, the event is the handler's, and
+ * wrapped becomes false. */
 #define OWN_FRAMES_MAX 8
-uint32_t sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most);
+uint32_t sli_stack_own_frames (RecordThread *self, void *const *frames,
+                               uint32_t n, uint32_t most);
 
 /* record-check.c */
 void sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit);

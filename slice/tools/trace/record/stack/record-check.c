@@ -71,7 +71,7 @@ sli_unwind_check (const uint64_t *pcs, uint32_t n, uint32_t limit)
         return;
     }
   walk (frame_note, &again);
-  own = sli_stack_own_frames (again.pcs, again.n,
+  own = sli_stack_own_frames (&sli_record_self, again.pcs, again.n,
                               OWN_FRAMES_MAX + MORE_FRAMES);
   theirs = (const void *const *) again.pcs + own;
   n_theirs = again.n - own;

@@ -116,18 +116,47 @@ sli_stack_forget (RecordThread *self)
 
 /* --- stacks -------------------------------------------------------------- */
 
-/* Counts the frames of the recorder itself, and those within an operator new
- * that it wraps. */
-uint32_t
-sli_stack_own_frames (void *const *frames, uint32_t n, uint32_t most)
+static bool
+is_own (const void *frame)
 {
-  uint32_t own = 0;
+  return (uint64_t) frame >= sli_record.text_low
+         && (uint64_t) frame < sli_record.text_high;
+}
 
-  for (uint32_t i = 0; i < n && i < most; i++)
-    if ((uint64_t) frames[i] >= sli_record.text_low
-        && (uint64_t) frames[i] < sli_record.text_high)
-      own = i + 1;
-  return own;
+/* Sees through the operator that the recorder wraps, from its inner end. */
+static uint32_t
+operator_frames (RecordThread *self, void *const *frames, uint32_t own,
+                 uint32_t n)
+{
+  while (n > own && !is_own (frames[n - 1]))
+    n--;
+  for (uint32_t i = own; i < n; i++)
+    if (!is_own (frames[i]) && code_ends_handler (frames[i]))
+      {
+        self->wrapped = false;
+        return own;
+      }
+  return n;
+}
+
+/* A handler of a signal that interrupts an allocator has frames of its own
+ * between the recorder's. */
+uint32_t
+sli_stack_own_frames (RecordThread *self, void *const *frames, uint32_t n,
+                      uint32_t most)
+{
+  uint32_t first = 0, own;
+
+  n = n < most ? n : most;
+  while (first < n && !is_own (frames[first]))
+    first++;
+  if (first == n)
+    return 0;
+  own = first + 1;
+  while (own < n && is_own (frames[own]))
+    own++;
+  return UNLIKELY (self->wrapped) ? operator_frames (self, frames, own, n)
+                                  : own;
 }
 
 /* Counts the frames of libslice that called a hook. */
@@ -218,7 +247,7 @@ sli_stack_node (RecordThread *self, uint32_t depth)
   got = unwind (self, pcs, wanted);
   if (got == 0)
     return TRACE_NODE_CUT;
-  own = sli_stack_own_frames ((void **) pcs, got, OWN_FRAMES_MAX);
+  own = sli_stack_own_frames (self, (void **) pcs, got, OWN_FRAMES_MAX);
   if (UNLIKELY (sli_record.check_unwind))
     check_again (self, pcs + own, got - own, wanted);
   if (UNLIKELY (self->hooked))
