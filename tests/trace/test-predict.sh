@@ -40,8 +40,8 @@ predict --site queue_item --as pool
 equal "queue: a pool of what is largest" "$(sed -n 1p "$work/out")" \
   "site     queue_item: Pool; tried on: pool 24"
 predict --site queue_item --as slice
-equal "queue: slices of what is largest" "$(sed -n 1p "$work/out")" \
-  "site     queue_item: Pool; tried on: slice 24"
+equal "queue: slices" "$(sed -n 1p "$work/out")" \
+  "site     queue_item: Pool; tried on: slice"
 predict --site queue_item --as context
 equal "queue: nodes of a context" "$(sed -n 1p "$work/out")" \
   "site     queue_item: Pool; tried on: context"
@@ -340,12 +340,54 @@ equal "on a linear arena" "$(served linear | tr '\n' ' ')" "0 wrong 40201 "
 # (the queue's items are freed from below, and released when the rest is)
 equal "on a stack" "$(served stack | tr '\n' ' ')" "0 wrong 40201 "
 equal "on a pool" "$(served "pool 24" | tr '\n' ' ')" "0 wrong 40200 "
-equal "on slices" "$(served "slice 24" | tr '\n' ' ')" "0 wrong 40200 "
+equal "on slices" "$(served slice | tr '\n' ' ')" "0 wrong 40200 "
 equal "on a context" "$(served context | tr '\n' ' ')" "0 wrong 40200 "
-equal "on slices that are too small" "$(served "slice 16" | tr '\n' ' ')" \
-  "0 wrong 200 "
 equal "on a pool that is too small" "$(served "pool 16" | tr '\n' ' ')" \
   "0 wrong 200 "
+
+# Each slice has its own class: 16 bytes, and 500 in 512, at one site.
+cat > "$work/sizes.c" << 'END'
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define N 20000
+static unsigned char *blocks[N];
+static size_t size_of (int i) { return i % 50 == 0 ? 500 : 16; }
+int main (void)
+{
+  size_t usable = 0;
+  int n_wrong = 0;
+  for (int round = 0; round < 5; round++)
+    {
+      for (int i = 0; i < N; i++)
+        {
+          blocks[i] = malloc (size_of (i));
+          memset (blocks[i], i, size_of (i));
+          usable += malloc_usable_size (blocks[i]);
+        }
+      for (int i = 0; i < N; i++)
+        {
+          for (size_t k = 0; k < size_of (i); k++)
+            n_wrong += blocks[i][k] != (unsigned char) i;
+          free (blocks[i]);
+        }
+    }
+  printf ("%zu %d\n", usable, n_wrong);
+}
+END
+$CC -O2 -g -fno-builtin -Wl,--build-id=sha1 "$work/sizes.c" -o "$work/sizes" \
+  || exit 1
+record "$work/sizes.trace" "$work/sizes"
+"$trace" apply --all -o "$work/sizes.advice" "$work/sizes.trace" 2> /dev/null
+equal "slices of two sizes" "$(LD_PRELOAD="$build/slice/.libs/libslice.so.0:\
+$trial" SLICE_TRIAL=slice SLICE_ADVICE=$work/sizes.advice "$work/sizes")" \
+  "$((5 * (19600 * 16 + 400 * 512))) 0"
+"$trace" predict -n 5 --site main --as slice "$work/sizes.trace" \
+  "$work/sizes" > "$work/out" 2>&1
+equal "slices of two sizes are tried" "$(sed -n '1s/.*tried/tried/p; 2s/;.*//p' \
+  "$work/out" | tr '\n' ' ')" \
+  "tried on: slice calls    100000 allocations, 100000 frees "
 
 # --- compare counts as predict does ---
 

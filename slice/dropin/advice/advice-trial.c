@@ -12,12 +12,14 @@
  * arena's objects.  The arena has no source of its own: with one it would
  * return each empty block at once and have its page faults again, which an
  * arena of the changed program does not.  Only programs with one thread are
- * tried; slice-trace checks that.  The arena does not know the sizes of its
- * objects, so malloc_usable_size() gives the bytes that are mapped behind them.
+ * tried; slice-trace checks that.  The changed program frees a slice with its
+ * size; here the page of the slice has it.  Other arenas do not know the sizes
+ * of their objects, so malloc_usable_size() gives the bytes that are mapped
+ * behind them.
  *
  * Environment:
- *   SLICE_TRIAL        "malloc", "linear", "stack", "context", or "pool" or
- *                      "slice" and the size of the objects
+ *   SLICE_TRIAL        "malloc", "linear", "stack", "context", "slice", or
+ *                      "pool" and the size of the objects
  *   SLICE_TRIAL_OWNERS a file that says which blocks share a context
  *   SLICE_TRIAL_COUNT  a file.  At exit it gets the number of objects, and the
  *                      time of loops that only free: from the first free after
@@ -51,6 +53,8 @@
 /* The least number of frees in a row that count as a loop that only frees. */
 #define FREES_MIN 8
 #define STACK_OBJECTS_MAX (UINT64_C (1) << 26)
+/* A slab has pages of its own. */
+#define TRIAL_PAGE_BYTES 4096u
 
 RegionArea sli_region_area;
 RegionSite sli_region_sites[ADVICE_SITES_MAX];
@@ -64,12 +68,18 @@ static struct
   uint64_t n_on_stack;
   bool has_contexts;
   bool has_slices;
-  size_t object_bytes; /* of the pool, or of the slices */
+  size_t object_bytes; /* of the pool */
   uintptr_t top;       /* of the range that is mapped */
   uint64_t n_live, n_served;
   bool is_timed;
   void (*free_rest) (void *block); /* of other blocks */
 } trial;
+
+static struct
+{
+  uint16_t of_size[SLICE_SIZE_MAX + 1]; /* the largest size of its class */
+  uint16_t of_page[TRIAL_AREA_BYTES / TRIAL_PAGE_BYTES];
+} slice_bytes;
 
 /* The frees since the last allocation, in a run that is timed. */
 static struct
@@ -214,6 +224,38 @@ stack_make (void)
   return trial.on_stack != MAP_FAILED;
 }
 
+/* --- slices -------------------------------------------------------------- */
+
+static void
+slices_make (void)
+{
+  unsigned of_class[SLICE_CLASSES_V1];
+
+  for (unsigned size = 0; size <= SLICE_SIZE_MAX; size++)
+    of_class[SLICE_CLASS_V1 (size)] = size;
+  for (unsigned size = 0; size <= SLICE_SIZE_MAX; size++)
+    slice_bytes.of_size[size] = (uint16_t) of_class[SLICE_CLASS_V1 (size)];
+  trial.has_slices = true;
+}
+
+static uint16_t *
+slice_place (const void *block)
+{
+  return &slice_bytes.of_page[((uintptr_t) block - sli_region_area.start)
+                              / TRIAL_PAGE_BYTES];
+}
+
+static void *
+slice_obtain (size_t size)
+{
+  uint16_t bytes = slice_bytes.of_size[size == 0 ? 1 : size];
+  void *block = slice_try_alloc (bytes);
+
+  if (block != NULL)
+    *slice_place (block) = bytes;
+  return block;
+}
+
 /* --- blocks -------------------------------------------------------------- */
 
 void *
@@ -229,8 +271,8 @@ sli_region_alloc (unsigned site UNUSED, size_t size)
     block = stack_alloc (size);
   else if (trial.has_contexts)
     block = sli_owners_alloc (size);
-  else if (trial.has_slices && size <= trial.object_bytes)
-    block = slice_try_alloc (trial.object_bytes);
+  else if (trial.has_slices && size <= SLICE_SIZE_MAX)
+    block = slice_obtain (size);
   if (block == NULL)
     return NULL;
   if (UNLIKELY (trial.is_timed))
@@ -249,7 +291,7 @@ sli_region_free (void *block)
   if (trial.pool != NULL)
     slice_pool_free (trial.pool, block);
   else if (trial.has_slices)
-    slice_free1 (trial.object_bytes, block);
+    slice_free1 (*slice_place (block), block);
   else if (trial.stack != NULL)
     stack_free (block);
   else if (trial.has_contexts)
@@ -261,14 +303,17 @@ sli_region_free (void *block)
 size_t
 sli_region_bytes (const void *block)
 {
+  if (trial.has_slices)
+    return *slice_place (block);
   return trial.object_bytes != 0 ? trial.object_bytes
                                  : trial.top - (uintptr_t) block;
 }
 
 bool
-sli_region_resize (void *block UNUSED, size_t size)
+sli_region_resize (void *block, size_t size)
 {
-  return size <= trial.object_bytes;
+  return size <= (trial.has_slices ? *slice_place (block)
+                                   : trial.object_bytes);
 }
 
 void
@@ -297,11 +342,8 @@ arena_make (const char *wanted)
       trial.object_bytes = strtoul (wanted + 5, NULL, 10);
       trial.pool = slice_pool_new_plain (trial.object_bytes);
     }
-  else if (strncmp (wanted, "slice ", 6) == 0)
-    {
-      trial.object_bytes = strtoul (wanted + 6, NULL, 10);
-      trial.has_slices = true;
-    }
+  else if (strcmp (wanted, "slice") == 0)
+    slices_make ();
   else
     return true;
   return trial.linear != NULL || trial.pool != NULL || trial.has_contexts

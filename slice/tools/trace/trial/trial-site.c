@@ -178,10 +178,10 @@ sites_sum (const Profile *profile, const ApplySite *sites, const bool *only,
     sli_tool_exit (TOOL_NO_EVENTS,
                    "%s: a block has %llu bytes, and a slice at most %d",
                    sum.name, (unsigned long long) largest, SLICE_SIZE_MAX);
-  if (strcmp (arena, "pool") != 0 && strcmp (arena, "slice") != 0)
+  if (strcmp (arena, "pool") != 0)
     snprintf (sum.arena, sizeof sum.arena, "%s", arena);
   else
-    snprintf (sum.arena, sizeof sum.arena, "%s %llu", arena,
+    snprintf (sum.arena, sizeof sum.arena, "pool %llu",
               (unsigned long long) largest);
   return sum;
 }
