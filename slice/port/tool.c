@@ -1,8 +1,8 @@
 /* tool.c - is valgrind or a sanitizer watching?
  *
  * Layer: port.  No locks.
- * Sources: valgrind's client requests (manual, section 3.1); a function of
- * every sanitizer's run time, which is a weak symbol here.
+ * Sources: valgrind's client requests (manual, section 3.1); a function of the
+ * run time of every sanitizer with a malloc, which is a weak symbol here.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,11 +17,10 @@
 # define RUNNING_ON_VALGRIND 0
 #endif
 
-/* The run times of AddressSanitizer, ThreadSanitizer, MemorySanitizer and
- * LeakSanitizer define it, even if this library was built without them. */
-extern void __sanitizer_print_stack_trace (void) __attribute__ ((weak));
-
-/* 1 if an address is a live block's.  (sanitizer/allocator_interface.h) */
+/* 1 if an address is a live block's.  (sanitizer/allocator_interface.h)  The
+ * run times of AddressSanitizer, ThreadSanitizer, MemorySanitizer and
+ * LeakSanitizer define it, even if this library was built without them.  That
+ * of UndefinedBehaviorSanitizer does not: it has no malloc of its own. */
 extern int __sanitizer_get_ownership (const volatile void *block)
     __attribute__ ((weak));
 
@@ -37,7 +36,7 @@ sli_os_memory_tool (void)
 {
   if (RUNNING_ON_VALGRIND)
     return "valgrind";
-  if (&__sanitizer_print_stack_trace != NULL)
+  if (&__sanitizer_get_ownership != NULL)
     return "sanitizer";
   return NULL;
 }

@@ -1,7 +1,7 @@
 /* test-tool-mode.c - under a memory tool every block is a malloc of its own
  *
  * This program says that it is watched: it has the symbol that the run time
- * of every sanitizer defines.
+ * of every sanitizer with a malloc defines.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,11 +21,12 @@
 #include <unistd.h>
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-void __sanitizer_print_stack_trace (void);
+int __sanitizer_get_ownership (const volatile void *block);
 
-void
-__sanitizer_print_stack_trace (void)
+int
+__sanitizer_get_ownership (const volatile void *block)
 {
+  return block != NULL;
 }
 
 /* One that learns of the pool's blocks, with force-pool=2. */

@@ -158,6 +158,14 @@ for compiler in "$CC" "$CLANG"; do
          "$temporary/route" 2>&1)"
   done
 done
+# That of clang has the functions of a sanitizer, but no malloc.
+for compiler in "$CC" "$CLANG"; do
+  test -n "$compiler" \
+    && $compiler -fsanitize=undefined $flags "$temporary/route.c" \
+         -o "$temporary/route" $link > /dev/null 2>&1 || continue
+  expect_found "$compiler, undefined: each block is the pool's" '^pool$' \
+    "$(SLICE_OPTIONS= "$temporary/route" 2>&1)"
+done
 $CC $flags "$temporary/route.c" -o "$temporary/route" $link
 expect_found "without a tool they are the pool's" '^pool$' \
   "$(SLICE_OPTIONS= "$temporary/route")"
