@@ -3,10 +3,11 @@
  * Public; a part of slice.hpp: include that one.  It is empty without
  * std::pmr (before C++17).
  *
- * The virtual table of a unit without RTTI has no type information, and the
- * linker may keep it for the whole program.  Then dynamic_cast of a resource of
- * slice's may crash, also in the do_is_equal() of another resource that is
- * compared with it.
+ * A unit without RTTI has classes of its own, so the linker can't keep a
+ * virtual table without type information for a unit with RTTI.  Their objects
+ * have the type information of std::pmr::null_memory_resource(), whose type has
+ * no name: in a unit with RTTI dynamic_cast of such a resource to any class
+ * but std::pmr::memory_resource gives nullptr.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,6 +37,15 @@
 # pragma clang diagnostic ignored "-Wweak-vtables"
 #endif
 
+/* The name of this namespace says whether the classes have type information, so
+ * that units with and without RTTI may be in one program. */
+#if defined __cpp_rtti || defined __GXX_RTTI
+# define SLICE_TYPES_V1 typed
+#else
+# define SLICE_TYPES_V1 untyped
+# define SLICE_UNTYPED_V1 1
+#endif
+
 namespace slice
 {
 
@@ -45,54 +55,104 @@ inline namespace SLICE_FAILURE_V1
 namespace detail
 {
 
-/* `other`, if it is a Type, as `same` is.  It is a Type if its virtual table,
- * to which the first word points, is that of `same`; a class derived from Type
- * has another one.  Units without RTTI share these classes, so dynamic_cast
- * can't be used. */
+inline namespace SLICE_TYPES_V1
+{
+
+/* The functions of a resource's class, in its virtual table, to which the first
+ * word points. */
+inline const void *
+resource_functions (const std::pmr::memory_resource *resource) noexcept
+{
+  const void *functions;
+  std::memcpy (&functions, static_cast<const void *> (resource),
+               sizeof functions);
+  return functions;
+}
+
+/* `other`, if it is a Type, as `same` is.  It is a Type if its virtual table is
+ * that of `same`; a class derived from Type has another one.  There may be no
+ * RTTI, so dynamic_cast can't be used. */
 template <typename Type>
 const Type *
 resource_as (const std::pmr::memory_resource *other,
              const Type *same) noexcept
 {
-  const std::pmr::memory_resource *base = same;
-  const void *functions, *others;
-  std::memcpy (&functions, static_cast<const void *> (base),
-               sizeof functions);
-  std::memcpy (&others, static_cast<const void *> (other), sizeof others);
-  return functions == others ? static_cast<const Type *> (other) : nullptr;
+  return resource_functions (same) == resource_functions (other)
+             ? static_cast<const Type *> (other)
+             : nullptr;
 }
 
+#ifdef SLICE_UNTYPED_V1
+
+/* A virtual table of the C++ ABI.  This one is a copy of a class's, with the
+ * type information that the class lacks: that of the null resource.
+ *
+ *   | offset to the object's start | type information | functions |
+ */
+class resource_table
+{
+public:
+  explicit resource_table (const std::pmr::memory_resource *made) noexcept
+      : words_ ()
+  {
+    std::memcpy (words_, words_of (made), sizeof words_);
+    words_[1] = words_of (std::pmr::null_memory_resource ())[1];
+  }
+
+  const void *
+  functions () const noexcept
+  {
+    return words_ + 2;
+  }
+
+private:
+  /* Two destructors, do_allocate(), do_deallocate() and do_is_equal(). */
+  static constexpr std::size_t n_functions = 5;
+
+  static const void *const *
+  words_of (const std::pmr::memory_resource *resource) noexcept
+  {
+    return static_cast<const void *const *> (resource_functions (resource))
+           - 2;
+  }
+
+  const void *words_[2 + n_functions];
+};
+
+/* Gives a resource type information.  Each constructor of a class ends with
+ * this; a class derived from Type has its own virtual table. */
+template <typename Type>
+void
+resource_describe (Type *made) noexcept
+{
+  static const resource_table table (made);
+  std::pmr::memory_resource *base = made;
+  const void *functions = table.functions ();
+  std::memcpy (static_cast<void *> (base), &functions, sizeof functions);
+}
+
+#else
+
+template <typename Type>
+void
+resource_describe (Type *) noexcept
+{
+}
+
+#endif
+
 /* A program and a library that it loads have virtual tables of their own for
- * one class.  So a resource compares an unknown resource with a question, an
- * object in a place that only libslice uses for questions.  A resource of
- * slice's answers with its kind and address.  Any other class compares the
- * question like any resource. */
+ * one class.  So a resource compares an unknown resource with a question, a
+ * copy of the null resource in a place that only libslice uses for questions.
+ * A resource of slice's answers with its kind and address.  Any other class
+ * compares the question like any resource; it may use dynamic_cast, because the
+ * null resource's class has type information in every program. */
 enum resource_kind
 {
   resource_slices = 1,
   resource_linear,
   resource_tlsf,
   resource_pool
-};
-
-class resource_question final : public std::pmr::memory_resource
-{
-  void *
-  do_allocate (std::size_t, std::size_t) override
-  {
-    return nullptr;
-  }
-
-  void
-  do_deallocate (void *, std::size_t, std::size_t) override
-  {
-  }
-
-  bool
-  do_is_equal (const std::pmr::memory_resource &other) const noexcept override
-  {
-    return this == &other;
-  }
 };
 
 /* Answers, if `asked` is a question. */
@@ -118,13 +178,14 @@ resource_answer (const std::pmr::memory_resource &asked,
 inline SliceQuestionV1
 resource_ask (const std::pmr::memory_resource &other) noexcept
 {
-  static_assert (sizeof (resource_question) <= sizeof (void *[2]),
+  typedef std::pmr::memory_resource Question;
+  static_assert (sizeof (Question) <= sizeof (void *[2]),
                  "a question fits its place");
   SliceQuestionV1 *place = slice_question_begin_v1 ();
-  resource_question *question
-      = ::new (static_cast<void *> (place->object)) resource_question ();
-  static_cast<void> (other.is_equal (*question));
-  question->~resource_question ();
+  const void *null = std::pmr::null_memory_resource ();
+  void *question = place->object;
+  std::memcpy (question, null, sizeof (Question));
+  static_cast<void> (other.is_equal (*static_cast<Question *> (question)));
   SliceQuestionV1 answer = *place;
   slice_question_end_v1 (place);
   const std::pmr::memory_resource *asked = &other;
@@ -133,12 +194,32 @@ resource_ask (const std::pmr::memory_resource &other) noexcept
   return answer;
 }
 
+} // inline namespace
+
 } // namespace detail
+
+inline namespace SLICE_TYPES_V1
+{
 
 /** Slices as a memory resource.  All of these are equal, also between a program
  * and the libraries that it loads. */
 class memory_resource : public std::pmr::memory_resource
 {
+#ifdef SLICE_UNTYPED_V1
+public:
+  memory_resource () noexcept
+  {
+    detail::resource_describe (this);
+  }
+  memory_resource (const memory_resource &other) noexcept
+      : std::pmr::memory_resource (other)
+  {
+    detail::resource_describe (this);
+  }
+  memory_resource &operator= (const memory_resource &) = default;
+
+private:
+#endif
   void *
   do_allocate (std::size_t bytes, std::size_t alignment) override
   {
@@ -176,7 +257,12 @@ default_resource () noexcept
   return resource;
 }
 
+} // inline namespace
+
 namespace detail
+{
+
+inline namespace SLICE_TYPES_V1
 {
 
 /* A resource of an arena that it does not own.  Two are equal if they use the
@@ -220,7 +306,12 @@ private:
   Arena *arena_;
 };
 
+} // inline namespace
+
 } // namespace detail
+
+inline namespace SLICE_TYPES_V1
+{
 
 /** A linear arena, which it does not own.  Deallocating the last object frees
  * its memory; all other memory is freed at reset. */
@@ -229,7 +320,17 @@ class linear_resource final
                                     detail::resource_linear>
 {
 public:
-  using arena_resource::arena_resource;
+  explicit linear_resource (SliceLinear *arena) noexcept
+      : arena_resource (arena)
+  {
+    detail::resource_describe (this);
+  }
+  linear_resource (const linear_resource &other) noexcept
+      : arena_resource (other)
+  {
+    detail::resource_describe (this);
+  }
+  linear_resource &operator= (const linear_resource &) = default;
 
 private:
   void
@@ -251,6 +352,7 @@ public:
   explicit stack_resource (SliceStack *arena) noexcept
       : arena_ (arena), order_ ()
   {
+    detail::resource_describe (this);
   }
   stack_resource (const stack_resource &) = delete;
   stack_resource &operator= (const stack_resource &) = delete;
@@ -290,7 +392,16 @@ class tlsf_resource final
                                     detail::resource_tlsf>
 {
 public:
-  using arena_resource::arena_resource;
+  explicit tlsf_resource (SliceTlsf *arena) noexcept : arena_resource (arena)
+  {
+    detail::resource_describe (this);
+  }
+  tlsf_resource (const tlsf_resource &other) noexcept
+      : arena_resource (other)
+  {
+    detail::resource_describe (this);
+  }
+  tlsf_resource &operator= (const tlsf_resource &) = default;
 
 private:
   void
@@ -312,8 +423,15 @@ public:
       : pool_ (pool), object_bytes_ (object_bytes),
         chunk_bytes_ (slice_pool_chunk_bytes (pool)), other_ (other)
   {
+    detail::resource_describe (this);
   }
-  pool_resource (const pool_resource &) = default;
+  pool_resource (const pool_resource &other) noexcept
+      : std::pmr::memory_resource (other), pool_ (other.pool_),
+        object_bytes_ (other.object_bytes_),
+        chunk_bytes_ (other.chunk_bytes_), other_ (other.other_)
+  {
+    detail::resource_describe (this);
+  }
   pool_resource &operator= (const pool_resource &) = default;
 
   SlicePool *
@@ -375,6 +493,8 @@ private:
   std::size_t chunk_bytes_;
   std::pmr::memory_resource *other_;
 };
+
+} // inline namespace
 
 } // inline namespace
 

@@ -31,9 +31,9 @@
  * failure handler, and if that gives up the program ends with error 120, which
  * has the size.  RTTI is not needed.  Units with and without exceptions or
  * RTTI may be in one program.  A unit with exceptions and one without can't
- * pass types of slice:: to each other: that does not link.  Where units
- * without RTTI include this file, dynamic_cast of a resource may crash; see
- * slice-resource.hpp.
+ * pass types of slice:: to each other: that does not link.  For a unit with
+ * RTTI and one without this holds of the resources alone; they can be passed as
+ * std::pmr::memory_resource.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -7,7 +7,7 @@ cxx_tests = %D%/test-containers %D%/test-hpp %D%/test-llvm %D%/test-objects
 if WITH_TESTS
 check_PROGRAMS += $(cxx_tests)
 TESTS += $(cxx_tests) %D%/check-cxx.sh %D%/check-cxx-types.sh \
-	%D%/check-modules.sh
+	%D%/check-modules.sh %D%/check-rtti.sh
 tiered_tests += %D%/check-cxx.sh
 endif
 endif
@@ -27,4 +27,4 @@ endif
 %C%_test_llvm_LDADD = $(slice_test_libs) $(LLVM_LIBS)
 
 dist_check_SCRIPTS += %D%/check-cxx.sh %D%/check-cxx-types.sh \
-	%D%/check-modules.sh
+	%D%/check-modules.sh %D%/check-rtti.sh
