@@ -6,7 +6,10 @@
 #
 # SPDX-License-Identifier: MIT
 
-: "${top_srcdir:=$(dirname "$0")/../..}"
+if test -z "${top_srcdir-}"; then
+  top_srcdir=$(dirname "$0")
+  until test -f "$top_srcdir/configure.ac"; do top_srcdir=$top_srcdir/..; done
+fi
 : "${top_builddir:=$top_srcdir}"
 : "${CC:=gcc}"
 : "${NM:=nm}"

@@ -163,7 +163,7 @@ failure_tests = \
 	%D%/arena/test-arena-oom \
 	%D%/whole/test-errno \
 	%D%/whole/test-failures \
-	%D%/context-faults/test-ralloc-oom
+	%D%/context/memory/test-ralloc-oom
 
 memcheck_tests = \
 	$(port_tests) \
@@ -177,7 +177,7 @@ memcheck_tests = \
 	$(slice_tests)
 
 # These leave blocks behind on purpose, which memcheck would tell.
-leak_tests = %D%/observe/test-leaks %D%/arena/test-arena-leaks
+leak_tests = %D%/observe/test-leaks %D%/arena/misuse/test-arena-leaks
 
 unit_tests = $(memcheck_tests) $(failure_tests) $(leak_tests)
 
@@ -283,10 +283,10 @@ EXTRA_DIST += \
 quick_flags := $(if $(filter -O2,$(CFLAGS)),-O1 -g1)
 quick_cxxflags := $(if $(filter -O2,$(CXXFLAGS)),-O1 -g1)
 quick_folders = port base page slab depot magazine alloc checking heap observe \
-	whole context context-faults arena cxx fuzz soak schedule dropin trace
+	whole context arena cxx fuzz soak schedule dropin trace
 quick_objects = $(addsuffix /%.$(OBJEXT),$(addprefix tests/,$(quick_folders)))
 $(quick_objects) $(%C%_schedule_schedule_OBJECTS) \
-	$(%C%_arena_test_linear_steps_OBJECTS): CFLAGS += $(quick_flags)
+	$(%C%_arena_linear_test_linear_steps_OBJECTS): CFLAGS += $(quick_flags)
 $(quick_objects): CXXFLAGS += $(quick_cxxflags)
 
 # --- how they are run ------------------------------------------------------
@@ -373,11 +373,12 @@ check-one: $(BUILT_SOURCES)
 
 needs_%C%_builds_check_compilers = \
 	%D%/whole/test-plain %D%/whole/test-sizes %D%/whole/test-model \
-	%D%/context/test-ralloc %D%/context/test-ralloc-free \
+	%D%/context/test-ralloc %D%/context/free/test-ralloc-free \
 	%D%/context/test-ralloc-linear \
-	%D%/context/test-ralloc-string %D%/context-faults/test-ralloc-model \
-	%D%/arena/test-linear %D%/arena/test-pool %D%/arena/test-stack \
-	%D%/arena/test-tlsf
+	%D%/context/test-ralloc-string %D%/context/random/test-ralloc-model \
+	%D%/arena/linear/test-linear %D%/arena/pool/test-pool \
+	%D%/arena/stack/test-stack \
+	%D%/arena/tlsf/test-tlsf
 needs_%C%_source_check_docs = docs/Doxyfile
 needs_%C%_debugging_check_tools = %D%/misuse/misuse
 
@@ -480,8 +481,8 @@ check-slow:
 	$(MAKE) $(AM_MAKEFLAGS) check-all STAGES='$(slow_stages)'
 
 # What takes longest is run first, so that both processors end together.
-memcheck_first = %D%/context-faults/test-ralloc-misuse \
-	%D%/context/test-ralloc-slack
+memcheck_first = %D%/context/misuse/test-ralloc-misuse \
+	%D%/context/memory/test-ralloc-slack
 memcheck_order = $(memcheck_first) \
 	$(filter-out $(memcheck_first), $(memcheck_tests))
 stage-check:
@@ -516,7 +517,8 @@ MOSTLYCLEANFILES += stage.log \
 # What runs under a tool alone is run by two scripts (their programs for the
 # address sanitizer are linked with what is counted), and by the arenas' tests
 # once more under memcheck, where each object is reported.
-coverage_tool_tests = %D%/debugging/check-tools.sh %D%/arena/check-annotations.sh
+coverage_tool_tests = %D%/debugging/check-tools.sh \
+	%D%/arena/misuse/check-annotations.sh
 coverage_memcheck_tests = %D%/checking/test-tool-mode $(arena_tests)
 coverage_tests = $(filter-out %.sh tests/clients/% tests/dropin/% \
 	tests/trace/%, $(TESTS))
@@ -533,7 +535,8 @@ coverage:
 	   $(SHELL) $(abs_top_srcdir)/%D%/coverage/coverage.sh $(COVERAGE)
 check-coverage: $(BUILT_SOURCES)
 	find . -name '*.gcda' -exec rm -f {} +
-	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) %D%/arena/annotate-misuse
+	$(MAKE) $(AM_MAKEFLAGS) $(coverage_tests) \
+	%D%/arena/misuse/annotate-misuse
 	@$(AM_TESTS_ENVIRONMENT) SLICE_TEST_TIMEOUT=3000; \
 	export SLICE_TEST_TIMEOUT; \
 	run () { \

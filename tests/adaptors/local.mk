@@ -5,16 +5,16 @@
 
 adaptor_headers = \
 	%D%/adaptor.h \
-	%D%/faulty.h \
-	%D%/functions.h \
-	%D%/gslice.h \
-	%D%/limit.h \
-	%D%/loop.h \
-	%D%/malloc.h \
+	%D%/allocators/faulty.h \
+	%D%/allocators/functions.h \
+	%D%/allocators/gslice.h \
+	%D%/allocators/limit.h \
+	%D%/allocators/loop.h \
+	%D%/allocators/malloc.h \
 	%D%/peer.h \
-	%D%/pool.h \
-	%D%/sized.h \
-	%D%/slice.h \
-	%D%/tlsf.h \
+	%D%/allocators/pool.h \
+	%D%/allocators/sized.h \
+	%D%/allocators/slice.h \
+	%D%/allocators/tlsf.h \
 	%D%/walk-state.h \
 	%D%/walk.h

@@ -3,40 +3,42 @@
 # SPDX-License-Identifier: MIT
 
 arena_tests = \
-	%D%/test-arena-misuse \
+	%D%/misuse/test-arena-misuse \
 	%D%/test-context \
 	%D%/test-first-call \
-	%D%/test-linear \
-	%D%/test-linear-steps \
-	%D%/test-linear-text \
+	%D%/linear/test-linear \
+	%D%/linear/test-linear-steps \
+	%D%/linear/test-linear-text \
 	%D%/test-failed-calls \
 	%D%/test-locked \
-	%D%/test-pool \
-	%D%/test-pool-phases \
+	%D%/pool/test-pool \
+	%D%/pool/test-pool-phases \
 	%D%/test-sources \
-	%D%/test-stack \
-	%D%/test-tlsf \
-	%D%/test-tlsf-damage
+	%D%/stack/test-stack \
+	%D%/tlsf/test-tlsf \
+	%D%/tlsf/test-tlsf-damage
 
 slice_tests += $(arena_tests)
 
 arena_test_sources = %D%/arena-test.c %D%/arena-test.h
-%C%_test_arena_leaks_SOURCES = %D%/test-arena-leaks.c
-%C%_test_arena_leaks_LDADD = $(slice_test_libs)
-%C%_test_arena_misuse_SOURCES = %D%/test-arena-misuse.c $(arena_test_sources)
-%C%_test_arena_misuse_LDADD = $(slice_test_libs)
+%C%_misuse_test_arena_leaks_SOURCES = %D%/misuse/test-arena-leaks.c
+%C%_misuse_test_arena_leaks_LDADD = $(slice_test_libs)
+%C%_misuse_test_arena_misuse_SOURCES = %D%/misuse/test-arena-misuse.c \
+	$(arena_test_sources)
+%C%_misuse_test_arena_misuse_LDADD = $(slice_test_libs)
 %C%_test_arena_oom_SOURCES = %D%/test-arena-oom.c $(arena_test_sources)
 %C%_test_arena_oom_LDADD = $(slice_test_libs)
 %C%_test_context_SOURCES = %D%/test-context.c $(arena_test_sources)
 %C%_test_context_LDADD = $(slice_test_libs)
 %C%_test_first_call_SOURCES = %D%/test-first-call.c $(arena_test_sources)
 %C%_test_first_call_LDADD = $(slice_test_libs)
-%C%_test_linear_SOURCES = %D%/test-linear.c $(arena_test_sources)
-%C%_test_linear_LDADD = $(slice_test_libs)
-%C%_test_linear_text_SOURCES = %D%/test-linear-text.c $(arena_test_sources)
-%C%_test_linear_text_LDADD = $(slice_test_libs)
-%C%_test_linear_steps_SOURCES = \
-	%D%/test-linear-steps.c \
+%C%_linear_test_linear_SOURCES = %D%/linear/test-linear.c $(arena_test_sources)
+%C%_linear_test_linear_LDADD = $(slice_test_libs)
+%C%_linear_test_linear_text_SOURCES = %D%/linear/test-linear-text.c \
+	$(arena_test_sources)
+%C%_linear_test_linear_text_LDADD = $(slice_test_libs)
+%C%_linear_test_linear_steps_SOURCES = \
+	%D%/linear/test-linear-steps.c \
 	$(arena_test_sources) \
 	slice/arena/arena-options.c \
 	slice/arena/block/block-growth.c \
@@ -54,24 +56,26 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/source/span-shared.c \
 	slice/arena/bump/traced.c \
 	slice/arena/annotate.c
-%C%_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS
-%C%_test_linear_steps_LDADD = $(alloc_test_libs) $(SLICE_THREAD_LIBS)
+%C%_linear_test_linear_steps_CPPFLAGS = $(AM_CPPFLAGS) -DCHAIN_COUNT_LOOKS
+%C%_linear_test_linear_steps_LDADD = $(alloc_test_libs) $(SLICE_THREAD_LIBS)
 %C%_test_failed_calls_SOURCES = %D%/test-failed-calls.c $(arena_test_sources)
 %C%_test_failed_calls_LDADD = $(slice_test_libs)
 %C%_test_locked_SOURCES = %D%/test-locked.c $(arena_test_sources)
 %C%_test_locked_LDADD = $(slice_test_libs) $(SLICE_THREAD_LIBS)
-%C%_test_pool_SOURCES = %D%/test-pool.c $(arena_test_sources)
-%C%_test_pool_LDADD = $(slice_test_libs)
-%C%_test_pool_phases_SOURCES = %D%/test-pool-phases.c $(arena_test_sources)
-%C%_test_pool_phases_LDADD = $(slice_test_libs)
+%C%_pool_test_pool_SOURCES = %D%/pool/test-pool.c $(arena_test_sources)
+%C%_pool_test_pool_LDADD = $(slice_test_libs)
+%C%_pool_test_pool_phases_SOURCES = %D%/pool/test-pool-phases.c \
+	$(arena_test_sources)
+%C%_pool_test_pool_phases_LDADD = $(slice_test_libs)
 %C%_test_sources_SOURCES = %D%/test-sources.c $(arena_test_sources)
 %C%_test_sources_LDADD = $(slice_test_libs)
-%C%_test_stack_SOURCES = %D%/test-stack.c $(arena_test_sources)
-%C%_test_stack_LDADD = $(slice_test_libs)
-%C%_test_tlsf_SOURCES = %D%/test-tlsf.c $(arena_test_sources)
-%C%_test_tlsf_LDADD = $(slice_test_libs)
-%C%_test_tlsf_damage_SOURCES = %D%/test-tlsf-damage.c $(arena_test_sources)
-%C%_test_tlsf_damage_LDADD = $(slice_test_libs)
+%C%_stack_test_stack_SOURCES = %D%/stack/test-stack.c $(arena_test_sources)
+%C%_stack_test_stack_LDADD = $(slice_test_libs)
+%C%_tlsf_test_tlsf_SOURCES = %D%/tlsf/test-tlsf.c $(arena_test_sources)
+%C%_tlsf_test_tlsf_LDADD = $(slice_test_libs)
+%C%_tlsf_test_tlsf_damage_SOURCES = %D%/tlsf/test-tlsf-damage.c \
+	$(arena_test_sources)
+%C%_tlsf_test_tlsf_damage_LDADD = $(slice_test_libs)
 
 # The examples in C++.
 if HAVE_CXX
@@ -96,15 +100,15 @@ docs_examples_many_consumers_LDADD = slice/libslice.la
 
 # What valgrind and AddressSanitizer see; the examples' output.
 check_scripts += %D%/check-arena-examples.sh
-slow_scripts += %D%/check-annotations.sh
-slow_programs += %D%/annotate-misuse
+slow_scripts += %D%/misuse/check-annotations.sh
+slow_programs += %D%/misuse/annotate-misuse
 check_PROGRAMS += docs/examples/events docs/examples/messages
-needs_%C%_check_annotations = %D%/annotate-misuse
+needs_%C%_misuse_check_annotations = %D%/misuse/annotate-misuse
 needs_%C%_check_arena_examples = docs/examples/events \
 	docs/examples/messages $(arena_examples)
 docs_examples_events_SOURCES = docs/examples/events.c
 docs_examples_events_LDADD = slice/libslice.la
 docs_examples_messages_SOURCES = docs/examples/messages.c
 docs_examples_messages_LDADD = slice/libslice.la
-%C%_annotate_misuse_SOURCES = %D%/annotate-misuse.c
-%C%_annotate_misuse_LDADD = slice/libslice.la
+%C%_misuse_annotate_misuse_SOURCES = %D%/misuse/annotate-misuse.c
+%C%_misuse_annotate_misuse_LDADD = slice/libslice.la

@@ -12,8 +12,8 @@
 #include <slice/libslice.h>
 #include <string.h>
 
-#include "arena-test.h"
-#include "../failing-malloc.h"
+#include "tests/arena/arena-test.h"
+#include "tests/failing-malloc.h"
 
 enum { N_OBJECTS = 120 };
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "arena-test.h"
+#include "tests/arena/arena-test.h"
 
 #include <string.h>
 #include <slice/ralloc.h>

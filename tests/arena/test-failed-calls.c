@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "arena-test.h"
+#include "tests/arena/arena-test.h"
 
 #include <errno.h>
 #include <string.h>

@@ -21,7 +21,7 @@
 #include <slice/ralloc.h>
 
 #include "tests/testlib.h"
-#include "arena-test.h"
+#include "tests/arena/arena-test.h"
 
 enum
 {

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "arena-test.h"
+#include "tests/arena/arena-test.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -10,19 +10,19 @@
 EXTRA_LTLIBRARIES += %D%/libbench.la
 CLEANFILES += %D%/libbench.la
 %C%_libbench_la_SOURCES = \
-	%D%/bench.c \
-	%D%/bench.h \
-	%D%/gang.c \
-	%D%/latency.c \
-	%D%/latency.h \
-	%D%/measure.c \
-	%D%/observe.c \
-	%D%/report.c
+	%D%/frame/bench.c \
+	%D%/frame/bench.h \
+	%D%/frame/gang.c \
+	%D%/frame/latency.c \
+	%D%/frame/latency.h \
+	%D%/frame/measure.c \
+	%D%/frame/observe.c \
+	%D%/frame/report.c
 %C%_libbench_la_LIBTOOLFLAGS = --tag=disable-shared
 %C%_libbench_la_LIBADD = -lm
 
 slice_bench_sources = \
-	%D%/adaptor.c \
+	%D%/frame/adaptor.c \
 	%D%/load/load.h \
 	%D%/load/load-batch.c \
 	%D%/load/load-colour.c \
@@ -36,7 +36,7 @@ slice_bench_sources = \
 	%D%/load/load-scratch.c \
 	%D%/load/load-thread.c \
 	%D%/load/load-tree.c \
-	%D%/measured.h \
+	%D%/frame/measured.h \
 	$(adaptor_headers)
 
 # Programs of make check are run where they are built.
@@ -62,7 +62,7 @@ needs_%C%_test_bench = $(slice_bench_programs) %D%/slice-bench-faulty \
 
 %C%_slice_bench_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/slice.h>'
+	-DADAPTOR='<tests/adaptors/allocators/slice.h>'
 %C%_slice_bench_CFLAGS = $(slice_bench_cflags)
 # -no-install: the program itself and no script around it.
 %C%_slice_bench_LDFLAGS = -no-install
@@ -70,45 +70,45 @@ needs_%C%_test_bench = $(slice_bench_programs) %D%/slice-bench-faulty \
 
 %C%_slice_bench_functions_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_functions_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/functions.h>'
+	-DADAPTOR='<tests/adaptors/allocators/functions.h>'
 %C%_slice_bench_functions_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_functions_LDFLAGS = -no-install
 %C%_slice_bench_functions_LDADD = $(slice_bench_libs) slice/libslice.la
 
 %C%_slice_bench_gslice_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_gslice_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/gslice.h>'
+	-DADAPTOR='<tests/adaptors/allocators/gslice.h>'
 %C%_slice_bench_gslice_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_gslice_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
 %C%_slice_bench_limit_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_limit_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/limit.h>'
+	-DADAPTOR='<tests/adaptors/allocators/limit.h>'
 %C%_slice_bench_limit_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_limit_LDADD = $(slice_bench_libs)
 
 %C%_slice_bench_malloc_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_malloc_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/malloc.h>'
+	-DADAPTOR='<tests/adaptors/allocators/malloc.h>'
 %C%_slice_bench_malloc_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_malloc_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
 %C%_slice_bench_pool_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_pool_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/pool.h>'
+	-DADAPTOR='<tests/adaptors/allocators/pool.h>'
 %C%_slice_bench_pool_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_pool_LDFLAGS = -no-install
 %C%_slice_bench_pool_LDADD = $(slice_bench_libs) slice/libslice.la
 
 %C%_slice_bench_sized_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_sized_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/sized.h>'
+	-DADAPTOR='<tests/adaptors/allocators/sized.h>'
 %C%_slice_bench_sized_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_sized_LDADD = $(slice_bench_libs) $(SLICE_DL_LIBS)
 
 %C%_slice_bench_tlsf_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_tlsf_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/tlsf.h>'
+	-DADAPTOR='<tests/adaptors/allocators/tlsf.h>'
 %C%_slice_bench_tlsf_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_tlsf_LDFLAGS = -no-install
 %C%_slice_bench_tlsf_LDADD = $(slice_bench_libs) slice/libslice.la
@@ -116,7 +116,7 @@ needs_%C%_test_bench = $(slice_bench_programs) %D%/slice-bench-faulty \
 # Goes wrong on purpose: for test-bench.sh.
 %C%_slice_bench_faulty_SOURCES = $(slice_bench_sources)
 %C%_slice_bench_faulty_CPPFLAGS = $(slice_bench_cppflags) \
-	-DADAPTOR='<tests/adaptors/faulty.h>'
+	-DADAPTOR='<tests/adaptors/allocators/faulty.h>'
 %C%_slice_bench_faulty_CFLAGS = $(slice_bench_cflags)
 %C%_slice_bench_faulty_LDADD = $(slice_bench_libs)
 
@@ -132,15 +132,15 @@ EXTRA_DIST += \
 	tests/data/traces/words.py
 
 EXTRA_DIST += \
-	%D%/cases.py \
-	%D%/compare \
-	%D%/depot-simulation \
-	%D%/figures.py \
-	%D%/malloc-programs.py \
-	%D%/peers \
-	%D%/plots.py \
-	%D%/record-results \
-	%D%/workloads.py
+	%D%/comparison/cases.py \
+	%D%/comparison/compare \
+	%D%/comparison/depot-simulation \
+	%D%/comparison/figures.py \
+	%D%/comparison/malloc-programs.py \
+	%D%/comparison/peers \
+	%D%/comparison/plots.py \
+	%D%/comparison/record-results \
+	%D%/comparison/workloads.py
 
 %C%_trace_convert_SOURCES = %D%/trace-convert.c $(recording_sources)
 slow_programs += %D%/trace-convert
@@ -158,7 +158,7 @@ BENCH_PEERS = $${XDG_CACHE_HOME:-$$HOME/.cache}/slice-peers
 
 bench-peers:
 	CC='$(CC)' CXX='$(CXX)' PYTHONDONTWRITEBYTECODE=1 \
-	python3 $(srcdir)/%D%/peers $(PEERS_FLAGS) "$(BENCH_PEERS)"
+	python3 $(srcdir)/%D%/comparison/peers $(PEERS_FLAGS) "$(BENCH_PEERS)"
 
 slice_bench_trace = %D%/mesa-compile.trace
 CLEANFILES += $(slice_bench_trace)
@@ -169,7 +169,7 @@ $(slice_bench_trace): $(slice_test_recording) %D%/trace-convert$(EXEEXT)
 bench_targets += bench-compare
 bench-compare: $(slice_bench_programs) $(slice_bench_trace) bench-peers
 	CC='$(CC)' BENCH_CFLAGS='$(CFLAGS)' PYTHONDONTWRITEBYTECODE=1 \
-	python3 $(srcdir)/%D%/compare --programs=%D% \
+	python3 $(srcdir)/%D%/comparison/compare --programs=%D% \
 	  --trace=$(slice_bench_trace) --output=bench-results \
 	  --peers="$(BENCH_PEERS)" --histograms $(BENCH_FLAGS)
 
@@ -178,7 +178,8 @@ bench-compare: $(slice_bench_programs) $(slice_bench_trace) bench-peers
 bench-record: $(slice_bench_programs) $(slice_bench_trace) \
 	      $(bench_record_programs) bench-peers
 	CC='$(CC)' BENCH_CFLAGS='$(CFLAGS)' \
-	$(SHELL) $(srcdir)/%D%/record-results %D% $(slice_bench_trace) \
+	$(SHELL) $(srcdir)/%D%/comparison/record-results %D% \
+	$(slice_bench_trace) \
 	  bench-results $(srcdir)/docs/results --peers="$(BENCH_PEERS)" \
 	  $(BENCH_FLAGS)
 
@@ -188,12 +189,12 @@ clean-local-bench:
 
 .PHONY: bench-compare bench-peers bench-record clean-local-bench
 
-bench_record_programs = tests/bench/ralloc-bench
+bench_record_programs = tests/bench/context/ralloc-bench
 if HAVE_CXX
 bench_record_programs += tests/bench/arena/arena-bench
 endif
 
-include tests/bench/ralloc.mk
+include tests/bench/context/local.mk
 
 # What a block costs in each mode, beside GSlice: `make bench-modes'.
 if WITH_TESTS

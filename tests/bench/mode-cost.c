@@ -24,7 +24,7 @@
 
 #include <slice/slice.h>
 
-#include "measure.h"
+#include "tests/bench/measure.h"
 
 enum
 {

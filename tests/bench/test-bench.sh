@@ -11,7 +11,7 @@
 . "$(dirname "$0")/../check-lib.sh"
 
 bench=$top_builddir/tests/bench
-source=$top_srcdir/tests/bench
+source=$top_srcdir/tests/bench/comparison
 said=$temporary/said
 
 # expect CODE NAME COMMAND...: what it says is left in $said

@@ -26,9 +26,10 @@ test -f "$top_builddir/slice/.libs/libslice.so.0" \
   || skip_all "no shared library was built"
 
 tests="whole/test-plain whole/test-sizes whole/test-model context/test-ralloc
-  context/test-ralloc-free context/test-ralloc-linear
-  context/test-ralloc-string context-faults/test-ralloc-model
-  arena/test-linear arena/test-pool arena/test-stack arena/test-tlsf"
+  context/free/test-ralloc-free context/test-ralloc-linear
+  context/test-ralloc-string context/random/test-ralloc-model
+  arena/linear/test-linear arena/pool/test-pool arena/stack/test-stack
+  arena/tlsf/test-tlsf"
 
 standard=gnu11
 

@@ -15,8 +15,8 @@ flags="-std=gnu11 -g -O1 -w -I. -I$top_srcdir -iquote $top_srcdir/slice -pthread
   -ftls-model=initial-exec -DADDRESS_BITS_USUAL=40"
 tests="alloc/test-alloc alloc/test-fork alloc/test-threads alloc/test-trim
   page/test-map page/test-map-notes page/test-page observe/test-walk
-  whole/test-model context/test-ralloc context/test-ralloc-free
-  context/test-ralloc-gc context-faults/test-ralloc-misuse"
+  whole/test-model context/test-ralloc context/free/test-ralloc-free
+  context/test-ralloc-gc context/misuse/test-ralloc-misuse"
 
 case $CC in
 *-fsanitize*) skip_all "the compiler's flags are special: $CC" ;;
@@ -53,10 +53,10 @@ link ()
 }
 
 for test in $tests; do
-  link "$top_srcdir/tests/$test.c" "$temporary/${test#*/}"
+  link "$top_srcdir/tests/$test.c" "$temporary/${test##*/}"
 done
 for test in $tests; do
-  if "$temporary/${test#*/}" --tap > "$temporary/said" 2>&1; then
+  if "$temporary/${test##*/}" --tap > "$temporary/said" 2>&1; then
     pass "far: $test passes"
   else
     fail "far: $test passes" \

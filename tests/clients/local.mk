@@ -14,7 +14,7 @@ client_scripts = \
 	%D%/clients-glib.sh \
 	%D%/clients-border.sh \
 	%D%/clients-gst.sh \
-	%D%/clients-gtk.sh
+	%D%/gtk/clients-gtk.sh
 
 if WITH_TESTS
 if WITH_SHARED
@@ -31,7 +31,7 @@ EXTRA_DIST += \
 	%D%/apt-lists.sh \
 	%D%/clients-lib.sh \
 	%D%/clients-report.py \
-	%D%/x-hand.c
+	%D%/gtk/x-hand.c
 
 # All programs; then GLib itself, rebuilt (half an hour); then the figures.
 check-clients: all

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "ralloc-testlib.h"
+#include "tests/context/ralloc-testlib.h"
 #include "tests/testlib.h"
 
 #include <errno.h>

@@ -23,8 +23,8 @@ malloc_tests = %D%/test-malloc
 
 dropin_scripts = %D%/test-dropin.sh %D%/test-malloc-programs.sh
 needs_%C%_test_malloc_programs = $(malloc_tests) %D%/malloc-misuse %D%/border \
-	tests/context/test-ralloc-free tests/context/test-ralloc-string \
-	tests/arena/test-linear
+	tests/context/free/test-ralloc-free tests/context/test-ralloc-string \
+	tests/arena/linear/test-linear
 needs_%C%_test_dropin = $(dropin_tests) %D%/border
 
 if WITH_TESTS

@@ -447,8 +447,8 @@ ${mode:+, $mode}" '^ended with 0$' "$(cat "$said"; echo "ended with $code")"
 done
 
 SLICE_RUN_PRELOAD=$libslice:$dropin
-for program in tests/context/test-ralloc-free tests/context/test-ralloc-string \
-    tests/arena/test-linear; do
+for program in tests/context/free/test-ralloc-free \
+    tests/context/test-ralloc-string tests/arena/linear/test-linear; do
   test -x "$top_builddir/$program" || continue
   code=0
   by_slices "$top_builddir/$program" > "$said" 2>&1 || code=$?

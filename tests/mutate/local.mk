@@ -15,13 +15,14 @@ mutate_slice_tests = tests/misuse/misuse tests/schedule/schedule \
 	$(filter-out tests/arena/% tests/context% %/test-dlopen, \
 	$(slice_tests) $(failure_tests) $(leak_tests))
 mutate_all_tests = tests/context/test-ralloc \
-	tests/context-faults/test-ralloc-bad-nodes \
-	tests/context/test-ralloc-free tests/context/test-ralloc-linear \
-	tests/context/test-ralloc-threads \
-	tests/arena/test-linear tests/arena/test-pool tests/arena/test-stack \
-	tests/arena/test-tlsf tests/arena/test-context
+	tests/context/misuse/test-ralloc-bad-nodes \
+	tests/context/free/test-ralloc-free tests/context/test-ralloc-linear \
+	tests/context/free/test-ralloc-threads \
+	tests/arena/linear/test-linear tests/arena/pool/test-pool \
+	tests/arena/stack/test-stack \
+	tests/arena/tlsf/test-tlsf tests/arena/test-context
 
-mutate_context_tests = $(filter tests/context/% tests/context-faults/%, \
+mutate_context_tests = $(filter tests/context/%, \
 	$(slice_tests) $(failure_tests))
 mutate_arena_tests = $(filter-out %/test-linear-steps, \
 	$(arena_tests) tests/arena/test-arena-oom)

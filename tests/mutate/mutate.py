@@ -452,9 +452,9 @@ class Tree:
         return True
 
     def shared_by(self, name):
-        """The source that the tests of a folder share: arena/arena-test.c."""
-        folder = os.path.dirname(name)
-        return f"{folder}/{os.path.basename(folder)}-test.c"
+        """The source that the tests of an area share: arena/arena-test.c."""
+        area = name.split("/")[1]
+        return f"tests/{area}/{area}-test.c"
 
     def objects_of(self, name):
         """What a test is made of; with a mutant, that of the mutant."""

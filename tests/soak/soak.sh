@@ -168,25 +168,26 @@ stage_misuse ()
 
 stage_failures ()
 {
-  programs tests/whole/test-failures tests/context-faults/test-ralloc-oom \
+  programs tests/whole/test-failures tests/context/memory/test-ralloc-oom \
     tests/arena/test-arena-oom
   all=$(test $share != 1 || echo --all)
   for mode in default checked hardened debug bypass-magazines debug-blocks; do
     part "failures-$mode" "$(sum_after 'failures,')" \
       tests/whole/test-failures $all --tap --mode=$mode
   done
-  part failures-contexts "$(sum_after requests)" tests/context-faults/test-ralloc-oom --tap
+  part failures-contexts "$(sum_after requests)" \
+    tests/context/memory/test-ralloc-oom --tap
   part failures-arenas "$(sum_after requests)" \
     tests/arena/test-arena-oom --tap
 }
 
 stage_contexts ()
 {
-  programs tests/context-faults/test-ralloc-model
+  programs tests/context/random/test-ralloc-model
   for seed in 1 2 3 4; do
     part "contexts-$seed" "$(sum_after operations)" \
       env RALLOC_MODEL_OPS=$((1000000 / share)) RALLOC_MODEL_SEED=$seed \
-        tests/context-faults/test-ralloc-model --tap
+        tests/context/random/test-ralloc-model --tap
   done
 }
 

@@ -10,10 +10,10 @@ slice_test_recording = tests/data/mesa-compile.trace.xz
 bin_PROGRAMS += %D%/slice-test
 
 %C%_slice_test_SOURCES = \
-	%D%/careful.c \
-	%D%/careful.h \
+	%D%/verify/careful.c \
+	%D%/verify/careful.h \
 	%D%/child.c \
-	%D%/columns.c \
+	%D%/table/columns.c \
 	%D%/contestants/contestant.h \
 	%D%/contestants/contestant-functions.c \
 	%D%/contestants/contestant-gslice.c \
@@ -22,21 +22,21 @@ bin_PROGRAMS += %D%/slice-test
 	%D%/contestants/contestant-malloc.c \
 	%D%/contestants/contestant-slice.c \
 	%D%/contestants/contestants.c \
-	%D%/expand.c \
-	%D%/expect.c \
-	%D%/lies.c \
+	%D%/recording/expand.c \
+	%D%/verify/expect.c \
+	%D%/verify/lies.c \
 	%D%/options.c \
 	%D%/progress.c \
-	%D%/report.c \
+	%D%/table/report.c \
 	%D%/result.c \
 	%D%/run.c \
 	%D%/slice-setup.c \
 	%D%/slice-test.c \
-	%D%/stream.c \
+	%D%/recording/stream.c \
 	%D%/stress.h \
 	%D%/support.c \
-	%D%/table.c \
-	%D%/table.h \
+	%D%/table/table.c \
+	%D%/table/table.h \
 	$(adaptor_headers) \
 	$(recording_sources)
 

@@ -2,27 +2,32 @@
 #
 # SPDX-License-Identifier: MIT
 
-trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patterns \
-	%D%/test-resample %D%/test-sample-gap %D%/test-trace-file
-%C%_test_advice_file_SOURCES = %D%/test-advice-file.c \
+trace_tests = %D%/advice/test-advice-file %D%/analyse/test-arenas \
+	%D%/format/test-json %D%/analyse/test-patterns \
+	%D%/analyse/test-resample %D%/record/test-sample-gap \
+	%D%/format/test-trace-file
+%C%_advice_test_advice_file_SOURCES = %D%/advice/test-advice-file.c \
 	slice/dropin/advice/sites/advice-file.c
-%C%_test_advice_file_LDADD = $(GLIB_LIBS)
-%C%_test_json_SOURCES = %D%/test-json.c %D%/make-trace.c \
-	%D%/make-trace.h
-%C%_test_json_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
-%C%_test_arenas_SOURCES = %D%/test-arenas.c %D%/make-trace.c \
-	%D%/make-trace.h
-%C%_test_arenas_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
-%C%_test_patterns_SOURCES = %D%/test-patterns.c %D%/make-trace.c \
-	%D%/make-trace.h
-%C%_test_patterns_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
-%C%_test_resample_SOURCES = %D%/test-resample.c
-%C%_test_resample_LDADD = slice/tools/libtrace.la $(GLIB_LIBS) -lm
-%C%_test_sample_gap_SOURCES = %D%/test-sample-gap.c
-%C%_test_sample_gap_LDADD = $(GLIB_LIBS) -lm
-%C%_test_trace_file_SOURCES = %D%/test-trace-file.c %D%/make-trace.c \
-	%D%/make-trace.h
-%C%_test_trace_file_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
+%C%_advice_test_advice_file_LDADD = $(GLIB_LIBS)
+%C%_format_test_json_SOURCES = %D%/format/test-json.c %D%/format/make-trace.c \
+	%D%/format/make-trace.h
+%C%_format_test_json_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
+%C%_analyse_test_arenas_SOURCES = %D%/analyse/test-arenas.c \
+	%D%/format/make-trace.c \
+	%D%/format/make-trace.h
+%C%_analyse_test_arenas_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
+%C%_analyse_test_patterns_SOURCES = %D%/analyse/test-patterns.c \
+	%D%/format/make-trace.c \
+	%D%/format/make-trace.h
+%C%_analyse_test_patterns_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
+%C%_analyse_test_resample_SOURCES = %D%/analyse/test-resample.c
+%C%_analyse_test_resample_LDADD = slice/tools/libtrace.la $(GLIB_LIBS) -lm
+%C%_record_test_sample_gap_SOURCES = %D%/record/test-sample-gap.c
+%C%_record_test_sample_gap_LDADD = $(GLIB_LIBS) -lm
+%C%_format_test_trace_file_SOURCES = %D%/format/test-trace-file.c \
+	%D%/format/make-trace.c \
+	%D%/format/make-trace.h
+%C%_format_test_trace_file_LDADD = slice/tools/libtrace.la $(GLIB_LIBS)
 
 # Programs of the scripts'.
 %C%_check_schema_SOURCES = %D%/check-schema.c
@@ -32,21 +37,24 @@ trace_tests = %D%/test-advice-file %D%/test-arenas %D%/test-json %D%/test-patter
 
 # The first tier tells whether programs are recorded and judged rightly; what is
 # made of that, and every option, is for the second.
-trace_scripts = %D%/test-answers.sh %D%/test-hooks.sh %D%/test-predict.sh \
-	%D%/test-record.sh %D%/test-report.sh %D%/test-sample.sh
-trace_slow_scripts = %D%/test-apply.sh %D%/test-headers.sh \
-	%D%/test-limits.sh %D%/test-options.sh %D%/test-pins.sh \
-	%D%/test-trace-tool.sh %D%/test-watch.sh
-needs_%C%_test_answers = %D%/json-get
-needs_%C%_test_headers = %D%/json-get
-needs_%C%_test_limits = %D%/json-get
-needs_%C%_test_options = %D%/json-get
-needs_%C%_test_pins = %D%/check-schema %D%/json-get
-needs_%C%_test_record = %D%/json-get
-needs_%C%_test_report = %D%/json-get
-needs_%C%_test_sample = %D%/check-schema %D%/json-get
-needs_%C%_test_watch = %D%/json-get
-needs_%C%_test_trace_tool = %D%/check-schema %D%/json-get
+trace_scripts = %D%/analyse/test-answers.sh %D%/record/test-hooks.sh \
+	%D%/advice/test-predict.sh \
+	%D%/record/test-record.sh %D%/command/test-report.sh \
+	%D%/record/test-sample.sh
+trace_slow_scripts = %D%/advice/test-apply.sh %D%/analyse/test-headers.sh \
+	%D%/record/test-limits.sh %D%/command/test-options.sh \
+	%D%/analyse/test-pins.sh \
+	%D%/command/test-trace-tool.sh %D%/record/test-watch.sh
+needs_%C%_analyse_test_answers = %D%/json-get
+needs_%C%_analyse_test_headers = %D%/json-get
+needs_%C%_record_test_limits = %D%/json-get
+needs_%C%_command_test_options = %D%/json-get
+needs_%C%_analyse_test_pins = %D%/check-schema %D%/json-get
+needs_%C%_record_test_record = %D%/json-get
+needs_%C%_command_test_report = %D%/json-get
+needs_%C%_record_test_sample = %D%/check-schema %D%/json-get
+needs_%C%_record_test_watch = %D%/json-get
+needs_%C%_command_test_trace_tool = %D%/check-schema %D%/json-get
 EXTRA_DIST += \
 	$(trace_scripts) \
 	$(trace_slow_scripts) \
@@ -93,11 +101,11 @@ EXTRA_DIST += \
 	%D%/clients/tried.c \
 	%D%/clients/unwinds.cc \
 	%D%/clients/wrapped.c \
-	%D%/check-overhead.sh \
-	%D%/check-sampling.sh \
-	%D%/fuzz-json.c \
-	%D%/fuzz-trace.c \
-	%D%/make-large.c
+	%D%/record/check-overhead.sh \
+	%D%/record/check-sampling.sh \
+	%D%/format/fuzz-json.c \
+	%D%/format/fuzz-trace.c \
+	%D%/format/make-large.c
 
 if WITH_TRACE
 if WITH_TESTS
@@ -129,7 +137,7 @@ fuzz-trace fuzz-json: all
 	  printf ',"replay":'; slice/tools/slice-trace replay --repeats 1 \
 	    fuzz-corpus/trace/seed-1; echo '}'; } > fuzz-corpus/json/seed
 	$(CLANG) $(trace_fuzz_flags) -fsanitize=fuzzer \
-	  $(srcdir)/%D%/$@.c \
+	  $(srcdir)/%D%/format/$@.c \
 	  $(addprefix $(srcdir)/, $(filter %.c, \
 	    $(slice_tools_libtrace_la_SOURCES))) \
 	  $(nodist_slice_tools_libtrace_la_SOURCES) \

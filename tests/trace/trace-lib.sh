@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-source=$(realpath "${top_srcdir:-$(dirname "$0")/../..}")
+source=$(realpath "${top_srcdir:-$(dirname "$0")/../../..}")
 build=$(realpath "${top_builddir:-.}")
 trace=$(realpath "${SLICE_TRACE:-$build/slice/tools/slice-trace}")
 . "$source/tests/check-lib.sh"

@@ -18,7 +18,7 @@
 #include <slice/arena.h>
 #include <slice/ralloc.h>
 
-#include "../measure.h"
+#include "tests/bench/measure.h"
 
 enum
 {

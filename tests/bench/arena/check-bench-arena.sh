@@ -23,8 +23,8 @@ expect ()
   fi
 }
 
-expect 'TLSF: steps are flat' "$bench/tlsf-worst-steps" 200000
-expect 'TLSF: instructions are flat' "$bench/tlsf-worst-instructions" 1 300
+expect 'TLSF: steps are flat' "$bench/tlsf/tlsf-worst-steps" 200000
+expect 'TLSF: instructions are flat' "$bench/tlsf/tlsf-worst-instructions" 1 300
 # Small arenas' blocks: of a compiler's, at least three quarters are objects.
 replay ()
 {
@@ -36,13 +36,13 @@ replay ()
     && "$bench/linear-replay" 75 < "$directory/trace"
 }
 expect 'linear arenas of a recorded compile' replay
-expect 'memory over time' "$bench/arena-memory" "$directory" 2
+expect 'memory over time' "$bench/memory/arena-memory" "$directory" 2
 expect 'constant costs' "$bench/arena-constant" 1
-expect 'fragmentation' "$bench/tlsf-fragmentation" 10000
+expect 'fragmentation' "$bench/tlsf/tlsf-fragmentation" 10000
 if test -x "$bench/arena-bench"; then
   expect 'against peers' "$bench/arena-bench" 1
   expect 'what is counted' "$bench/arena-counts"
-  expect 'what is resident' "$bench/arena-resident"
+  expect 'what is resident' "$bench/memory/arena-resident"
 else
   skip 'against peers' 'no C++ compiler'
 fi

@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "tests/bench/measured.h"
+#include "tests/bench/frame/measured.h"
 #include "load.h"
 
 /* Runs a body with the size as a compile-time constant where it is one of the

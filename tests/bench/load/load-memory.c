@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
-#include "tests/bench/measured.h"
+#include "tests/bench/frame/measured.h"
 #include "load.h"
 
 #include <sys/wait.h>

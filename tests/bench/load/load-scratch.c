@@ -13,7 +13,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "tests/bench/measured.h"
+#include "tests/bench/frame/measured.h"
 #include "load.h"
 
 static void *first_blocks[THREADS_MAX];

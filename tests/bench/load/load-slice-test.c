@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "tests/bench/measured.h"
+#include "tests/bench/frame/measured.h"
 #include "load.h"
 #include <tests/adaptors/walk.h>
 

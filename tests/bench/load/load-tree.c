@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "tests/bench/measured.h"
+#include "tests/bench/frame/measured.h"
 #include "load.h"
 
 typedef struct Node Node;

@@ -5,7 +5,7 @@
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
 
-#include "tests/bench/bench.h"
+#include "tests/bench/frame/bench.h"
 
 void load_pair (Run *run);
 void load_pair_variable (Run *run);

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define ADAPTOR <tests/adaptors/functions.h>
+#define ADAPTOR <tests/adaptors/allocators/functions.h>
 #include <tests/stress/contestants/contestant.h>
 
 const Contestant contestant_calls = {

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define ADAPTOR <tests/adaptors/gslice.h>
+#define ADAPTOR <tests/adaptors/allocators/gslice.h>
 #include <tests/stress/contestants/contestant.h>
 
 const Contestant contestant_gslice = {

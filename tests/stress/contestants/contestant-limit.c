@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define ADAPTOR <tests/adaptors/limit.h>
+#define ADAPTOR <tests/adaptors/allocators/limit.h>
 #include <tests/stress/contestants/contestant.h>
 
 const Contestant contestant_limit = {

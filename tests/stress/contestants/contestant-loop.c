@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define ADAPTOR <tests/adaptors/loop.h>
+#define ADAPTOR <tests/adaptors/allocators/loop.h>
 #include <tests/stress/contestants/contestant.h>
 
 static const char *

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define ADAPTOR <tests/adaptors/malloc.h>
+#define ADAPTOR <tests/adaptors/allocators/malloc.h>
 #include <tests/stress/contestants/contestant.h>
 
 const Contestant contestant_malloc = {

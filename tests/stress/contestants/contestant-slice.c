@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define ADAPTOR <tests/adaptors/slice.h>
+#define ADAPTOR <tests/adaptors/allocators/slice.h>
 #include <tests/stress/contestants/contestant.h>
 
 static const char *

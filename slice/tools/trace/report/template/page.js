@@ -1,7 +1,8 @@
 /* page.js - tables that are sorted by a click on a column's head
  *
  * Without scripts the heads are plain, and the rows stay as they are.  The
- * hash of this file is in head.html; tests/trace/test-report.sh knows it.
+ * hash of this file is in head.html; tests/trace/command/test-report.sh
+ * compares them.
  */
 (function () {
   "use strict";
