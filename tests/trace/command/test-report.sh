@@ -133,6 +133,24 @@ equal "diff: as many sites as are asked for" \
 expect_found "diff: how many more there are" 'and 1 more site' \
   "$(cat "$work/one.html")"
 
+# --- the script ---
+
+# A browser runs the page's script only if the policy in the head has its hash.
+script_hash () # page: of all that is between the tags
+{
+  { echo; sed -n '/^<script>$/,/^<\/script>$/p' "$1" | sed '1d;$d'; } \
+    | openssl dgst -sha256 -binary | openssl base64
+}
+if openssl version > "$work/null" 2>&1; then
+  for page in "$work/out/report.html" "$diff_page"
+  do
+    equal "script-hash $(basename "$page")" "$(script_hash "$page")" \
+      "$(sed -n "s/.*'sha256-\(.*\)'.*/\1/p" "$page")"
+  done
+else
+  skip script-hash "no openssl"
+fi
+
 # --- in a browser ---
 browser=
 for name in chromium chromium-browser google-chrome

@@ -2,7 +2,7 @@
  *
  * Without scripts the heads are plain, and the rows stay as they are.  The
  * hash of this file is in head.html; tests/trace/command/test-report.sh
- * compares them.
+ * compares the two.
  */
 (function () {
   "use strict";
