@@ -175,7 +175,7 @@ struct Extension
     struct                       /* of a node with a parent, in a search for */
     {                            /* holders that survive */
       Extension *next;
-      Extension *from;           /* the record that it may save */
+      void *reference;           /* the search met it above this holder */
     } search;
   };
   uintptr_t search_serial;       /* the result of the last search: see

@@ -29,6 +29,8 @@ void sli_reference_release (void *payload); /* ralloc-reference.c */
  * none. */
 void *sli_reference_first (const Extension *extension);
 void *sli_reference_next (const void *reference);
+/* The node that a reference refers to, which has not been freed. */
+void *sli_reference_target (const void *reference);
 
 /* Returns true if a node is a reference. */
 static inline bool

@@ -162,6 +162,12 @@ sli_reference_next (const void *reference)
   return ((const Reference *) reference)->next;
 }
 
+void *
+sli_reference_target (const void *reference)
+{
+  return ((const Reference *) reference)->target;
+}
+
 bool
 ralloc_unlink (const void *ctx, void *ptr)
 {

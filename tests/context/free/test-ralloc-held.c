@@ -424,12 +424,117 @@ test_not_asked (void)
   g_assert_cmpuint (n_asked, ==, 1);
 }
 
+/* --- long paths --- */
+
+/* A node that is freed first, and nodes that save it: each is held from below
+ * the next one, and the last one from outside.  All but the first are below a
+ * chain of contexts. */
+typedef struct
+{
+  size_t n;      /* nodes of the path, and contexts of the chain */
+  void *top;
+  void *bottom;  /* of the chain */
+  void *outside;
+  void *last;    /* of the path */
+  void *holder;  /* of the first node */
+} Path;
+
+static void
+path_make (Path *path, size_t n)
+{
+  path->n = n;
+  path->outside = path->holder = ralloc_context (NULL);
+  path->bottom = path->top = ralloc_context (NULL);
+  for (size_t i = 0; i < n; i++)
+    path->bottom = ralloc_context (path->bottom);
+  for (size_t i = 0; i < n; i++)
+    {
+      void *node = ralloc_context (path->bottom);
+
+      ralloc_reference (path->holder, node);
+      if (i == 0)
+        path->last = node;
+      path->holder = ralloc_context (node);
+    }
+}
+
+/* Contexts that go hold a node, too. */
+static void
+path_hold (const Path *path, void *node, void *parent)
+{
+  for (size_t i = 0; i < path->n; i++)
+    ralloc_reference (ralloc_context (parent), node);
+}
+
+static void
+path_free (const Path *path, void *first)
+{
+  void *node = first;
+  size_t n = 0;
+
+  ralloc_reference (path->holder, first);
+  ralloc_free (path->top);
+  for (; node != path->outside; node = ralloc_parent (node))
+    n++;
+  g_assert_cmpuint (n, ==, 2 * path->n + 1); /* with the holders */
+  ralloc_free (path->outside);
+}
+
+static size_t
+path_length (void)
+{
+  return test_is_slow () || is_checking () ? 500 : 400000;
+}
+
+/* The time of a free is in proportion to the nodes and references that it
+ * looks at: in quadratic time these tests would not end. */
+static void
+test_long_path (void)
+{
+  Path path;
+
+  path_make (&path, path_length ());
+  path_free (&path, ralloc_context (path.top));
+}
+
+/* A node above the whole path is held by contexts that go. */
+static void
+test_long_path_below_held (void)
+{
+  Path path;
+
+  path_make (&path, path_length ());
+  path_hold (&path, path.bottom, path.top);
+  path_free (&path, ralloc_context (path.top));
+}
+
+/* So are both ends of the path, for longer than by those that save them. */
+static void
+test_long_path_of_held (void)
+{
+  Path path;
+  void *first;
+
+  path_make (&path, path_length ());
+  g_assert_true (ralloc_unlink (path.outside, path.last));
+  path_hold (&path, path.last, path.bottom);
+  ralloc_reference (path.outside, path.last);
+  first = ralloc_context (path.top);
+  path_hold (&path, first, path.bottom);
+  path_free (&path, first);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/ralloc-held/descendant", test_descendant);
   g_test_add_func ("/slice/ralloc-held/not-asked", test_not_asked);
+  g_test_add_func ("/slice/ralloc-held/long-path", test_long_path);
+  g_test_add_func ("/slice/ralloc-held/long-path-below-held",
+                   test_long_path_below_held);
+  g_test_add_func ("/slice/ralloc-held/long-path-of-held",
+                   test_long_path_of_held);
   for (unsigned seed = 1; seed <= N_SEEDS; seed++)
     {
       char *path = g_strdup_printf ("/slice/ralloc-held/random-%u", seed);

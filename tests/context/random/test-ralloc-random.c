@@ -247,21 +247,12 @@ model_way_ends (int at, int target)
   return at == model_keep || at == target || places[at].is_dying;
 }
 
-/* Moves the nodes of a path, or those above them that have such holders. */
+/* Moves the nodes of a path, from its far end. */
 static void
 model_path (int at, int target)
 {
   for (; at != target; at = places[at].from)
-    {
-      int upper = at;
-
-      if (!model_ends_with (at, target))
-        continue;
-      for (int i = at; !model_way_ends (i, target); i = places[i].parent)
-        if (model_saving (i, target) >= 0)
-          upper = i;
-      model_take (upper, target);
-    }
+    model_take (at, target);
   model_take (target, target);
 }
 

@@ -12,9 +12,8 @@
  *   - a node on the way may refuse: it is asked, the topmost first;
  *   - a node on the way has references: the search goes on from it.
  *
- * A node stays below one that moves.  So a node below one that is held from
- * outside is not asked, and before a node of a path moves, sli_search_upper()
- * looks for such a node above it.
+ * The node that moves is the topmost on the way up that has a holder outside.
+ * The nodes below it stay there, and are not asked.
  *
  *   dying ( user ( ... holder ) , node )      holder --reference--> node
  *           ^ kept from outside
@@ -241,10 +240,10 @@ sli_search_fallback (const Search *search, const void *at)
   return (void *) (uintptr_t) at;
 }
 
-/* (A node that frees its children also gives up the references that it
- * holds.) */
-CONTEXT_TEXT void *
-sli_search_saving_reference (const Search *search, const Extension *extension)
+/* The oldest reference to a node that survives with its holder, or NULL.  (A
+ * node that frees its children also gives up the references that it holds.) */
+static void *
+saving_reference (const Search *search, const Extension *extension)
 {
   void *reference = sli_reference_first (extension);
 
@@ -271,7 +270,7 @@ queue_add (Search *search, Extension *extension)
 {
   search_meet (search, extension, 0);
   extension->search.next = NULL;
-  extension->search.from = search->at;
+  extension->search.reference = search->reference;
   if (search->last != NULL)
     search->last->search.next = extension;
   else
@@ -318,7 +317,7 @@ static void
 refusers_drop (Search *search)
 {
   for (; search->refuser != NULL;
-       search->refuser = search->refuser->search.from)
+       search->refuser = search->refuser->search.next)
     search->refuser->search_serial = 0;
 }
 
@@ -330,6 +329,7 @@ refusers_find (Search *search)
   void *at = search->reference;
   Extension *held = NULL;
   Extension *extension;
+  void *saving;
 
   search->way = at;
   while ((extension = way_up_next (search, &at)) != NULL)
@@ -339,16 +339,17 @@ refusers_find (Search *search)
         search->way = at;
         held = NULL;
       }
-    else if (sli_search_saving_reference (search, extension) != NULL)
+    else if ((saving = saving_reference (search, extension)) != NULL)
       {
         refusers_drop (search);
         search->way = extension->owner;
+        search->saving = saving;
         held = extension;
       }
     else if (extension->refuses != NULL)
       {
         search_meet (search, extension, TO_ASK);
-        extension->search.from = search->refuser;
+        extension->search.next = search->refuser;
         search->refuser = extension;
       }
   if (search->refuser != NULL)
@@ -356,6 +357,7 @@ refusers_find (Search *search)
   return held;
 }
 
+/* The reference counts as met, too: if it is freed, the search is over. */
 static void
 way_up_add (Search *search)
 {
@@ -364,21 +366,7 @@ way_up_add (Search *search)
 
   while ((extension = way_up_next (search, &at)) != NULL)
     queue_add (search, extension);
-}
-
-CONTEXT_TEXT Extension *
-sli_search_upper (const Search *search, Extension *found)
-{
-  void *at = found->owner;
-  Extension *upper = found;
-  Extension *extension;
-
-  if (liveness_find (search, at, search->start) != LIVENESS_DOOMED)
-    return NULL;
-  while ((extension = way_up_next (search, &at)) != NULL)
-    if (sli_search_saving_reference (search, extension) != NULL)
-      upper = extension;
-  return upper;
+  search_meet (search, node_extension (node_of (search->reference)), 0);
 }
 
 /* --- the search ---------------------------------------------------------- */
@@ -410,11 +398,7 @@ static SearchEnd
 node_examine (Search *search)
 {
   if (search->reference == NULL)
-    {
-      if (sli_search_saving_reference (search, search->at) != NULL)
-        return SEARCH_HOLDER;
-      search->reference = sli_reference_first (search->at);
-    }
+    search->reference = sli_reference_first (search->at);
   while (search->reference != NULL)
     {
       Extension *held = refusers_find (search);
@@ -437,6 +421,9 @@ sli_search_run (Search *search)
 {
   if (search->refuser != NULL)
     return SEARCH_REFUSER;
+  if (search->at == search->start && search->reference == NULL
+      && (search->saving = saving_reference (search, search->at)) != NULL)
+    return SEARCH_HOLDER;
   while (search->at != NULL)
     {
       SearchEnd end = node_examine (search);

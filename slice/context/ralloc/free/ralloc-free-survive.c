@@ -60,38 +60,34 @@ node_move_out (Search *search, void *to, Extension *extension,
 }
 
 /* Moves the nodes of a path to holders that survive.  The far end moves first,
- * which saves the holder of the node before it.  A node above one of them that
- * has such a holder moves instead.  Uses up the references.  Another walk may
- * take a node meanwhile.  False: search again for a holder of the node at the
- * near end. */
+ * which saves the holder of the node before it, and so on.  Uses up the
+ * references.  Another walk may take a node meanwhile.  False: search again for
+ * a holder of the node at the near end. */
 static bool
 path_move (Search *search, const char *operation)
 {
   Extension *at = search->at;
-  Extension *from;
+  void *reference = search->saving;
 
   /* Nodes that the search met on ways up to these nodes do not go. */
   search_drop (search);
-  for (;; at = from)
+  for (;;)
     {
-      void *reference;
-      void *owner;
+      void *from = at != search->start ? at->search.reference : NULL;
+      void *owner = node_parent (node_of (reference));
 
       if (node_of (search->start->owner)->pprev == NODE_DYING)
         return true;
-      from = at != search->start ? at->search.from : NULL;
-      if (from != NULL && (at = sli_search_upper (search, at)) == NULL)
-        continue; /* below a node that has moved for another of the path */
-      reference = sli_search_saving_reference (search, at);
-      if (reference == NULL || node_of (at->owner)->pprev == NODE_DYING)
+      if (node_of (at->owner)->pprev == NODE_DYING)
         return false;
-      owner = node_parent (node_of (reference));
       ralloc_free (reference);
       if (node_of (at->owner)->pprev == NODE_DYING)
         return at == search->start;
       node_move_out (search, owner, at, operation);
       if (from == NULL)
         return true;
+      reference = from;
+      at = node_extension (node_of (sli_reference_target (reference)));
     }
 }
 
@@ -138,7 +134,7 @@ refuser_ask (Search *search, Walk *asker, void *at, const char *operation)
   Extension *refuser = search->refuser;
   bool refused;
 
-  search->refuser = refuser->search.from;
+  search->refuser = refuser->search.next;
   if (refuser->refuses == NULL)
     return; /* user code has cleared it */
   refused = node_refuses (asker, at, refuser);

@@ -59,6 +59,7 @@ typedef struct
                           search is over */
   void *reference;     /* the next one; NULL: the first */
   void *way;           /* where its way up begins */
+  void *saving;        /* a reference to `at' whose holder survives */
   Extension *refuser;  /* nodes on that way that may refuse, topmost first */
 } Search;
 
@@ -173,7 +174,7 @@ walk_settle_limits (Walk *walk, const void *at)
 typedef enum
 {
   SEARCH_OVER,    /* no holder survives */
-  SEARCH_HOLDER,  /* search->at has a holder that survives */
+  SEARCH_HOLDER,  /* search->saving holds search->at and survives */
   SEARCH_REFUSER  /* search->refuser is to be asked first */
 } SearchEnd;
 
@@ -184,12 +185,6 @@ SearchEnd sli_search_run (Search *search);
 /* Ends a search that has found no holder, for a node that does not refuse: all
  * nodes that it has met go. */
 void sli_search_settle (Search *search);
-/* The topmost node above one that goes which has a holder that survives, or the
- * node itself; NULL: it has moved out.  After search_drop(). */
-Extension *sli_search_upper (const Search *search, Extension *found);
-/* The oldest reference to a node that survives with its holder, or NULL. */
-void *sli_search_saving_reference (const Search *search,
-                                   const Extension *extension);
 /* Returns true if a node goes with the set. */
 bool sli_search_is_doomed (const Search *search, const void *at);
 /* The first node above the doomed part of a tree.  NULL: there is none. */
