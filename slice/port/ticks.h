@@ -8,6 +8,7 @@
 #define SLI_PORT_TICKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -41,6 +42,26 @@ ticks_after (void)
   __asm__ volatile("isb" ::: "memory");
 #endif
   return ticks_now ();
+}
+
+/* Subtracts a size from a distance, a size of 0 as 1.  Returns true if the
+ * distance was less than that; then it has wrapped around.  x86-64 compares
+ * the size with 1 for the carry, and subtracts both in place. */
+static inline bool
+distance_take (size_t *distance, size_t size)
+{
+  bool was_less;
+#if defined __x86_64__
+  __asm__("cmpq $1, %2\n\tsbbq %2, %0"
+          : "+m"(*distance), "=@ccb"(was_less)
+          : "r"(size));
+#else
+  size_t taken = size + (size == 0);
+
+  was_less = *distance < taken;
+  *distance -= taken;
+#endif
+  return was_less;
 }
 
 /* Returns true if the code there is what a signal handler returns to: the

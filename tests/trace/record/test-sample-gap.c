@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "port/ticks.h"
 #include "tools/trace/record/sample-gap.h"
 #include <glib.h>
 #include <math.h>
@@ -92,6 +93,25 @@ test_streams (void)
                      4 / sqrt (N_GAPS));
 }
 
+/* A size is subtracted, 0 as 1, whatever the distance. */
+static void
+test_distance (void)
+{
+  static const size_t numbers[]
+      = { 0, 1, 2, 16, 1 << 20, SIZE_MAX / 2, SIZE_MAX - 1, SIZE_MAX };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (numbers); i++)
+    for (size_t k = 0; k < G_N_ELEMENTS (numbers); k++)
+      {
+        size_t distance = numbers[i], size = numbers[k];
+        size_t counted = size == 0 ? 1 : size;
+        bool was_less = distance_take (&distance, size);
+
+        g_assert_true (was_less == (numbers[i] < counted));
+        g_assert_true (distance == numbers[i] - counted);
+      }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -100,5 +120,6 @@ main (int argc, char **argv)
   g_test_add_func ("/trace/sample-gap/shares", test_shares);
   g_test_add_func ("/trace/sample-gap/mean", test_mean);
   g_test_add_func ("/trace/sample-gap/streams", test_streams);
+  g_test_add_func ("/trace/sample-gap/distance", test_distance);
   return g_test_run ();
 }

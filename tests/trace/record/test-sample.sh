@@ -497,4 +497,23 @@ head -c $((bytes * 2 / 3)) "$t" > "$work/bad"
 "$trace" dump "$work/bad" > "$work/out" 2> "$work/err"
 equal cut "$? $(grep -c damaged "$work/err")" "4 1"
 
+# --- the calls that are left out: instructions before the next malloc() ---
+path () # function: until the first jump through a pointer
+{
+  objdump -d --no-show-raw-insn "$work/record.o" | awk -v name="<$1>:" '
+    index ($0, name) { inside = 1; next }
+    inside { n++ }
+    inside && $2 == "jmp" && $3 ~ /^\*/ { print n; exit }'
+}
+if [ "$(uname -m)" = x86_64 ] && command -v objdump > "$work/null" \
+  && $CC -O2 -fPIC -std=gnu11 -I"$source/slice" -I"$source" -I"$build" -w \
+  -c "$source/slice/tools/trace/record/record.c" -o "$work/record.o"
+then
+  equal "malloc() that is left out" "$(path malloc)" 5
+  # clang extends the address twice, and jumps over the other case
+  frees=6
+  $CC --version | grep -q clang && frees=8
+  equal "free() that is left out" "$(path free)" $frees
+fi
+
 finish

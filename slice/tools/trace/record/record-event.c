@@ -83,6 +83,11 @@ event_begin (RecordThread *self)
     }
   self->busy = true;
   record_compiler_barrier ();
+  if (UNLIKELY (self->was_overtaken))
+    {
+      self->was_overtaken = false;
+      atomic_fetch_add (&sli_record.head->n_dropped_nested, 1);
+    }
   if (UNLIKELY (*sli_record.own_page == 0))
     {
       sli_record_child_start (self);

@@ -28,7 +28,7 @@ typedef struct
 } __attribute__ ((aligned (64))) Bucket;
 
 /* Until the start everything goes on to the event. */
-_Atomic uint8_t sli_sample_filter[SAMPLE_FILTER_SLOTS]
+uint8_t sli_sample_filter[SAMPLE_FILTER_SLOTS]
     = { [0 ... SAMPLE_FILTER_SLOTS - 1] = SAMPLE_FILTER_ALWAYS };
 
 static Bucket first_table[1 << FIRST_BITS];
@@ -46,13 +46,13 @@ static struct
 static void
 filter_add (uint64_t address, int n)
 {
-  uint8_t old;
+  uint8_t *count = &sli_sample_filter[sample_slot (address)];
+  uint8_t old = __atomic_load_n (count, __ATOMIC_SEQ_CST);
 
-  _Atomic uint8_t *count = &sli_sample_filter[sample_slot (address)];
-
-  old = atomic_load (count);
   while (old != SAMPLE_FILTER_ALWAYS
-         && !atomic_compare_exchange_weak (count, &old, (uint8_t) (old + n)))
+         && !__atomic_compare_exchange_n (count, &old, (uint8_t) (old + n),
+                                          true, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_SEQ_CST))
     ;
 }
 
@@ -199,7 +199,7 @@ sli_sample_start (uint32_t mean_bytes, uint32_t seed, const uint8_t *early,
                       ? seed
                       : sample_mix (ticks_now () ^ (uint64_t) getpid () << 32);
   sli_record.sample_bytes = mean_bytes;
-  memset ((void *) sli_sample_filter, 0, sizeof sli_sample_filter);
+  memset (sli_sample_filter, 0, sizeof sli_sample_filter);
   for (size_t i = 0; i < n_early; i += 16)
     sli_sample_filter[sample_slot ((uint64_t) &early[i])]
         = SAMPLE_FILTER_ALWAYS;

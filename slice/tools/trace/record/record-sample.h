@@ -17,8 +17,10 @@
 #define SAMPLE_FILTER_ALWAYS 255
 
 /* By sample_slot(): the number of live sampled blocks with such an address.  A
- * slot that has reached SAMPLE_FILTER_ALWAYS keeps that. */
-extern _Atomic uint8_t sli_sample_filter[SAMPLE_FILTER_SLOTS]
+ * slot that has reached SAMPLE_FILTER_ALWAYS keeps that.  Exchanged by atomic
+ * functions, but not of an atomic type: gcc compares a byte in memory only if
+ * its load is plain. */
+extern uint8_t sli_sample_filter[SAMPLE_FILTER_SLOTS]
     __attribute__ ((visibility ("hidden")));
 
 /* The address's lower bits, without those that are 0 in each block. */
@@ -40,24 +42,28 @@ sample_is_beyond (const RecordThread *self, size_t size)
   return LIKELY (size - 1 < self->sample_left);
 }
 
-/* The same; if true, counts the block's bytes, and it needs no event. */
+/* The same; if true, counts the block's bytes, and it needs no event.  If not,
+ * takes back what it has counted.  What is then less than 0 was allocated by a
+ * signal handler in between, which counts as an event that is dropped. */
 static inline bool
 sample_passes (RecordThread *self, size_t size)
 {
-  if (!sample_is_beyond (self, size))
-    return false;
-  self->sample_left -= size;
-  return true;
+  if (LIKELY (!distance_take (&self->sample_left, size)))
+    return true;
+  self->sample_left += size + (size == 0);
+  if (UNLIKELY (self->sample_left > SIZE_MAX / 2))
+    {
+      self->sample_left = 0;
+      self->was_overtaken = true;
+    }
+  return false;
 }
 
 /* Returns true if a block is certainly not sampled. */
 static inline bool
 sample_is_no_block (const void *block)
 {
-  return LIKELY (
-      atomic_load_explicit (&sli_sample_filter[sample_slot ((uint64_t)block)],
-                            memory_order_relaxed)
-      == 0);
+  return LIKELY (sli_sample_filter[sample_slot ((uint64_t)block)] == 0);
 }
 
 /* --- record-sample.c --- */

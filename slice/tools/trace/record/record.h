@@ -49,6 +49,7 @@ typedef struct
   bool hooked;     /* an event of libslice's: its frames are on the stack */
   bool wrapped;    /* an operator's event: the runtime's frames are on the
                     * stack between the recorder's */
+  bool was_overtaken; /* see sample_passes() */
   uint8_t inside;  /* libslice calls malloc for itself: no event */
   uint32_t epoch;  /* the epoch of the spool that the chunk belongs to */
   RawChunk *chunk; /* NULL: take one at the next event */
