@@ -90,6 +90,13 @@ tag_clear (const bool *outermost)
  const bool outermost __attribute__ ((cleanup (tag_clear), unused))           \
  = tag_set (op)
 
+/* Returns true if malloc() will leave such a block out. */
+static inline bool
+new_is_left_out (size_t size)
+{
+  return sample_is_beyond (&sli_record_self, size) || record_asleep ();
+}
+
 typedef void *NewPlain (size_t);
 typedef void Delete (void *, size_t, size_t);
 
@@ -105,7 +112,7 @@ new_plain (int array, int kind, unsigned op, size_t size)
 {
   NewPlain *call = next_of (&next_new[array][kind], new_names[array][kind]);
 
-  return sample_is_beyond (&sli_record_self, size) && call != NULL
+  return new_is_left_out (size) && call != NULL
              ? call (size)
              : new_tagged (call, op, size);
 }
@@ -126,7 +133,7 @@ new_with (int array, int kind, unsigned op, size_t size, size_t argument)
   void *(*call) (size_t, size_t)
       = next_of (&next_new[array][kind], new_names[array][kind]);
 
-  if (sample_is_beyond (&sli_record_self, size) && call != NULL)
+  if (new_is_left_out (size) && call != NULL)
     return call (size, argument);
   return new_with_tagged (call, kind, op, size, argument);
 }
@@ -215,7 +222,7 @@ delete_with (int array, int kind, unsigned op, void *block, size_t a, size_t b)
   Delete *call
       = next_of (&next_delete[array][kind], delete_names[array][kind]);
 
-  if (sample_is_no_block (block) && call != NULL)
+  if ((sample_is_no_block (block) || record_asleep ()) && call != NULL)
     call (block, a, b);
   else
     delete_tagged (call, op, block, a, b);

@@ -154,9 +154,16 @@ cost_end (uint64_t begin)
 /* --- entry points --------------------------------------------------------
  *
  * The calls that most programs make often are jumps to RECORDED functions.  So
- * a call that a sampled recording leaves out saves no registers, and adds no
- * frame to the stack. */
+ * a call that a sampled recording leaves out, or while the recorder sleeps,
+ * saves no registers, and adds no frame to the stack. */
 #define RECORDED static __attribute__ ((noinline))
+
+/* Returns true if the recorder sleeps, and the block is not its own. */
+static inline bool
+next_has (const void *block)
+{
+  return record_asleep () && !early_has (block);
+}
 
 static uint32_t
 alignment_extra (size_t alignment)
@@ -173,8 +180,6 @@ malloc_recorded (size_t size)
 
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, size);
-  if (record_asleep ())
-    return next.malloc (size);
   begin = cost_begin ();
   block = next.malloc (size);
   extra = cost_end (begin);
@@ -185,8 +190,9 @@ malloc_recorded (size_t size)
 RECORD_API void *
 malloc (size_t size)
 {
-  return sample_passes (&sli_record_self, size) ? next.malloc (size)
-                                                : malloc_recorded (size);
+  return sample_passes (&sli_record_self, size) || record_asleep ()
+             ? next.malloc (size)
+             : malloc_recorded (size);
 }
 
 RECORDED void *
@@ -198,8 +204,6 @@ calloc_recorded (size_t n, size_t size)
 
   if (UNLIKELY (!sli_record_next_ready ()))
     return early_alloc (16, n * size); /* zero, since it is used only once */
-  if (record_asleep ())
-    return next.calloc (n, size);
   begin = cost_begin ();
   block = next.calloc (n, size);
   extra = cost_end (begin);
@@ -210,7 +214,7 @@ calloc_recorded (size_t n, size_t size)
 RECORD_API void *
 calloc (size_t n, size_t size)
 {
-  return sample_passes (&sli_record_self, n * size)
+  return sample_passes (&sli_record_self, n * size) || record_asleep ()
              ? next.calloc (n, size)
              : calloc_recorded (n, size);
 }
@@ -235,11 +239,6 @@ free_recorded (void *block)
     return;
   if (UNLIKELY (!sli_record_next_ready ()))
     return;
-  if (record_asleep ())
-    {
-      next.free (block);
-      return;
-    }
   if (UNLIKELY (sli_record.timed))
     {
       timed_free (&sli_record_self, block);
@@ -252,7 +251,7 @@ free_recorded (void *block)
 RECORD_API void
 free (void *block)
 {
-  if (sample_is_no_block (block))
+  if (sample_is_no_block (block) || next_has (block))
     next.free (block);
   else
     free_recorded (block);
@@ -297,8 +296,6 @@ realloc_recorded (unsigned op, void *block, size_t size)
     return early_alloc (16, size);
   if (UNLIKELY (early_has (block)))
     return early_realloc (block, size);
-  if (record_asleep ())
-    return next.realloc (block, size);
   if (block != NULL)
     was_freed = sli_record_free (
         self, size == 0 ? TRACE_OP_FREE : TRACE_OP_REALLOC_FREE, block, 0, 0);
@@ -315,7 +312,8 @@ realloc_recorded (unsigned op, void *block, size_t size)
 static inline void *
 realloc_as (unsigned op, void *block, size_t size)
 {
-  return sample_is_no_block (block) && sample_passes (&sli_record_self, size)
+  return (sample_is_no_block (block) && sample_passes (&sli_record_self, size))
+                 || next_has (block)
              ? next.realloc (block, size)
              : realloc_recorded (op, block, size);
 }
