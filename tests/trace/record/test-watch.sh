@@ -94,6 +94,16 @@ expect_found "watch: the place in the picture" \
   '100 kB .*grown_make < main' "$(cat "$work/shown")"
 expect_found "watch: that blocks from before were freed" \
   '200 blocks from before were freed' "$(cat "$work/shown")"
+"$trace" report "$work/patterns.json" -o "$work/page.html"
+page=$(cat "$work/page.html")
+expect_found "page: of which process, and since when" \
+  "A watch of process $pid, from $(date -u +%Y)-[0-9-]* [0-9:]* UTC, for " \
+  "$page"
+expect_found "page: what was not seen" \
+  "had allocated before are not seen: .* 200 of them were freed" "$page"
+"$trace" report --text "$work/patterns.json" > "$work/out"
+expect_found "text: of which process" "^A watch of process $pid, from" \
+  "$(cat "$work/out")"
 equal "watch: no spool is left" \
   "$(ls "$work/spools" | grep -vc slice-asleep)" 0
 

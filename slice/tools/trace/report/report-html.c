@@ -148,6 +148,15 @@ HELPER (remedy)
   fputs (sli_report_remedy (value), page->file);
 }
 
+HELPER (watch)
+{
+  char *text = sli_report_watch (value);
+
+  if (text != NULL)
+    sli_html_text (page->file, text, strlen (text));
+  free (text);
+}
+
 HELPER (certainty)
 {
   char *certainty = sli_report_certainty (value);
@@ -320,6 +329,7 @@ const PageHelper sli_page_helpers[] = {
   { "dropped", put_dropped },
   { "time", put_time },
   { "sentence", put_sentence },
+  { "watch", put_watch },
   { "certainty", put_certainty },
   { "remedy", put_remedy },
   { "band", put_band },

@@ -87,6 +87,39 @@ sli_report_sentence (const JsonValue *patterns)
   return sentence;
 }
 
+/* What the sentence says of blocks from before the watch. */
+static char *
+before_text (double n_freed)
+{
+  if (n_freed == 0)
+    return sli_tool_text ("none of them was freed meanwhile");
+  return sli_tool_text (n_freed == 1 ? "%s of them was freed meanwhile"
+                                     : "%s of them were freed meanwhile",
+                        sli_human_count (n_freed));
+}
+
+char *
+sli_report_watch (const JsonValue *patterns)
+{
+  const JsonValue *watch = sli_json_get (patterns, "watch");
+  const JsonValue *totals = sli_json_get (patterns, "totals");
+  char *before;
+  char *text;
+
+  if (watch == NULL)
+    return NULL;
+  before = before_text (sli_json_number (totals, "unknown_frees"));
+  text = sli_tool_text (
+      "A watch of process %.0f, from %s, for %.1f s. The blocks that the "
+      "process had allocated before are not seen: they are in no number here, "
+      "and %s. What lives at the end of the watch counts as never freed. "
+      "Slices, contexts and arenas are not seen either.",
+      sli_json_number (watch, "pid"), sli_json_string (watch, "began"),
+      sli_json_number (totals, "seconds"), before);
+  free (before);
+  return text;
+}
+
 const char *
 sli_report_remedy (const JsonValue *site)
 {

@@ -106,8 +106,11 @@ static void
 totals_put (const Report *report, FILE *file)
 {
   const JsonValue *totals = sli_json_get (report->patterns, "totals");
+  char *watch = sli_report_watch (report->patterns);
 
   put_cut (file, text_of (report->patterns, "command"), COLUMNS_MAX - 1);
+  if (watch != NULL)
+    sentence_put (watch, file);
   sentence_put (sli_report_sentence (report->patterns), file);
   fprintf (file,
            "%.0f allocations, %.0f frees, %.0f bytes, peak %.0f bytes, "

@@ -40,6 +40,9 @@ char *sli_report_signed (double difference, const char *unit);
 /* report-summary.c; the texts are freed by the caller. */
 /* The heap in one sentence. */
 char *sli_report_sentence (const JsonValue *patterns);
+/* Of a watch: which process, since when, and what was not seen.  NULL: all of
+ * the process's life was recorded. */
+char *sli_report_watch (const JsonValue *patterns);
 /* What a site's advice is, as the beginning of a sentence ("A pool"). */
 const char *sli_report_remedy (const JsonValue *site);
 /* How sure the saving of a site's advice is. */

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define N_CALLERS_MAX 12
 #define N_SIZES_MAX 8
@@ -531,6 +532,22 @@ classes_write (JsonOut *out, const Profile *profile)
   sli_json_end (out, '}');
 }
 
+/* Which process was watched, and when its recorder woke. */
+static void
+watch_write (JsonOut *out, const TraceFileHead *head)
+{
+  time_t began = (time_t) (head->start_unix_nsec / 1000000000u);
+  char text[64];
+  struct tm date;
+
+  strftime (text, sizeof text, "%Y-%m-%d %H:%M:%S UTC",
+            gmtime_r (&began, &date));
+  sli_json_begin (out, "watch", '{');
+  sli_json_uint (out, "pid", head->pid);
+  sli_json_text (out, "began", text);
+  sli_json_end (out, '}');
+}
+
 void
 sli_profile_write (const Profile *profile, FILE *file, const char *passes)
 {
@@ -546,6 +563,8 @@ sli_profile_write (const Profile *profile, FILE *file, const char *passes)
   sli_json_text (&out, "unwinder", sli_trace_unwinder (profile->reader));
   if (profile->sample_bytes > 0)
     sli_json_uint (&out, "sample_bytes", profile->sample_bytes);
+  if ((profile->reader->head.flags & TRACE_FLAG_WATCHED) != 0)
+    watch_write (&out, &profile->reader->head);
   totals_write (&out, profile);
   if (profile->sample_bytes == 0)
     classes_write (&out, profile);
