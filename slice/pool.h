@@ -30,13 +30,22 @@ typedef struct
    * that divides object_bytes rounded up to 8. */
   size_t alignment;
 
-  /** Not NULL: constructs an object once, before its first allocation.  The
-   * object stays constructed while it is free.  False: the allocation
-   * fails. */
+  /** Not NULL: constructs an object once, in slice_pool_alloc() before its
+   * first allocation, from bytes that are undefined.  The object stays
+   * constructed while it is free.  False: the allocation returns NULL with
+   * errno ENOMEM, and a later one tries again.
+   *
+   * Neither function may use this pool.  Both must return: an exception or a
+   * jump would leave the pool half changed.  If the pool has SLICE_ARENA_LOCKED
+   * they run under its lock, in the thread that calls; then a use of the pool
+   * is misuse (341), and a function that does not return leaves it locked.
+   * (slice_pool_destroy() takes no lock.) */
   bool (*construct) (void *object, void *data);
 
-  /** Called for each constructed object before its memory is returned; may be
-   * NULL. */
+  /** Called for each constructed object, live or free, before its memory is
+   * returned: in slice_pool_reset(), slice_pool_trim() and
+   * slice_pool_destroy(), or as the context that the pool belongs to is freed.
+   * May be NULL; without `construct` it is never called. */
   void (*destruct) (void *object, void *data);
 
   /** Passed to `construct` and `destruct`. */
@@ -66,8 +75,12 @@ SLICE_API SlicePool *slice_pool_new_plain (size_t object_bytes);
 SLICE_API SlicePool *slice_pool_new_in (const void *context,
                                         const SlicePoolOptions *options);
 
-/** Ends a pool and all its objects; NULL does nothing.  One that belongs to a
- * context may stay, as slice_linear_destroy() says. */
+/** Ends a pool and all its objects, after the destructor of the constructed
+ * ones; NULL does nothing.  One that belongs to a context may stay, as
+ * slice_linear_destroy() says.
+ *
+ * Threads: the last user, also if the pool has SLICE_ARENA_LOCKED.
+ * Cost: O(blocks); with constructed objects O(objects). */
 SLICE_API void slice_pool_destroy (SlicePool *pool);
 
 /* The part that the inline functions use (version 1).  The addresses of free
@@ -79,8 +92,8 @@ SLICE_API void slice_pool_destroy (SlicePool *pool);
  *   | NULL | address | address |    unused    |
  *
  * At the limit the stack is full, or the next free is of the last live object.
- * A pool whose calls must all take the slow path (constructed, checked, traced
- * or under a tool) shows an empty stack that can't hold any.
+ * A pool whose calls must all take the slow path (constructed, checked, locked,
+ * traced or under a tool) shows an empty stack that can't hold any.
  *
  * The members are addresses of the stack's words, but not of pointer type: a
  * compiler assumes that a store to one of these words may change any pointer,
@@ -99,10 +112,13 @@ SLICE_API void slice_pool_free_slow_v1 (SlicePool *pool, void *object);
  *
  * @param pool  not NULL
  * @return      the object: constructed, or with undefined contents; NULL with
- *              errno ENOMEM
+ *              errno ENOMEM, also if the constructor fails
  *
- * Threads: the pool's owner.
- * Cost: 6 instructions; a few dozen objects or more are cut at a time.
+ * Threads: the pool's owner; any with SLICE_ARENA_LOCKED, as for all calls of
+ *   this file but slice_pool_destroy().
+ * Cost: 6 instructions; a few dozen objects or more are cut at a time.  A call
+ *   of the library if the pool is checked or locked or its objects are
+ *   constructed, and the constructor.
  */
 SLICE_ARENA_INLINE void *slice_pool_alloc (SlicePool *pool);
 SLICE_ARENA_INLINE void *
@@ -132,8 +148,9 @@ slice_pool_alloc (SlicePool *pool)
  *   the object is allocated again; a pool of constructed objects finds the
  *   first three.  By default a pool finds a second free of the object that was
  *   freed last, and any free while no object is live.  The first free in a
- *   block of a checked pool allocates a bitmap; if there is no memory for it,
- *   the pool does not find double frees in that block.
+ *   block of a checked pool, or of constructed objects, allocates a bitmap; if
+ *   there is no memory for it, the pool does not find double frees in that
+ *   block.
  * Threads: the pool's owner.
  * Cost: 10 instructions, or 9 together with the next allocation if the compiler
  *   sees both calls and knows that the object is not NULL.  After the free of
