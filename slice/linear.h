@@ -178,8 +178,9 @@ slice_linear_copy (SliceLinear *linear, size_t size, const void *source)
  * block (slice_linear_free_last()), or in its dedicated block.  Otherwise it is
  * copied, and the copy is a new object.  If the old one had a dedicated block,
  * allocated since the newest mark, that block is returned with it.  (Under
- * valgrind and the sanitizers an object that shrinks may be copied, too, so
- * that they see its end; the copy is aligned as a new object.)
+ * valgrind and the sanitizers an object that shrinks may be copied after a mark
+ * was set, too, so that they see its end; the copy is aligned as a new object.
+ * If there is no memory for it, the object stays.)
  *
  * @param linear    the arena; not NULL
  * @param object    the object; NULL: as slice_linear_alloc()
@@ -431,7 +432,8 @@ slice_linear_finish (SliceLinear *linear, size_t *size)
   return slice_linear_finish_slow_v1 (linear, size);
 }
 
-/** Abandons the growing object. */
+/** Abandons the growing object, if there is one.  The next object starts where
+ * it was; if that is behind 8 bytes of padding, these count as used. */
 SLICE_API void slice_linear_abandon (SliceLinear *linear);
 
 /* --- strings ------------------------------------------------------------- */

@@ -106,7 +106,8 @@ slice_stack_release (SliceStack *stack, void *object)
  * @param old_size  its present size, as it was allocated or last resized
  * @param new_size  bytes; 0 is taken as 1
  * @return          the object; NULL with errno ENOMEM, and the old one is
- *                  unchanged
+ *                  unchanged.  In both cases the arena may have returned blocks
+ *                  that releases before the call have emptied
  *
  * Errors: an object that is not the top is misuse (310).
  */

@@ -148,8 +148,9 @@ SLICE_API void *slice_tlsf_alloc_aligned (SliceTlsf *tlsf, size_t alignment,
 SLICE_API void slice_tlsf_free (SliceTlsf *tlsf, void *object);
 
 /** Changes an object's size, in place if it shrinks, or if the block behind it
- * is free and large enough.  (Under valgrind and the sanitizers one that
- * shrinks may be copied, too.)
+ * is free and large enough.  (Under valgrind and the sanitizers one that grows
+ * is copied, if there is memory for the copy.)  One that shrinks needs no
+ * memory.
  *
  * @param object  NULL: as slice_tlsf_alloc()
  * @param size    bytes; 0 is taken as 1

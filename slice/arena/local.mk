@@ -54,6 +54,7 @@ noinst_LTLIBRARIES += %D%/libarena.la
 	%D%/stack/stack-resize.c \
 	%D%/stack/stack.c \
 	%D%/stack/stack.h \
+	%D%/tlsf/tlsf-block.h \
 	%D%/tlsf/tlsf-fixed.c \
 	%D%/tlsf/tlsf-index.c \
 	%D%/tlsf/tlsf-life.c \

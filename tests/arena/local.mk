@@ -13,6 +13,7 @@ arena_tests = \
 	%D%/test-locked \
 	%D%/pool/test-pool \
 	%D%/pool/test-pool-phases \
+	%D%/test-resizes \
 	%D%/test-sources \
 	%D%/stack/test-stack \
 	%D%/tlsf/test-tlsf \
@@ -67,6 +68,8 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_pool_test_pool_phases_SOURCES = %D%/pool/test-pool-phases.c \
 	$(arena_test_sources)
 %C%_pool_test_pool_phases_LDADD = $(slice_test_libs)
+%C%_test_resizes_SOURCES = %D%/test-resizes.c $(arena_test_sources)
+%C%_test_resizes_LDADD = $(slice_test_libs)
 %C%_test_sources_SOURCES = %D%/test-sources.c $(arena_test_sources)
 %C%_test_sources_LDADD = $(slice_test_libs)
 %C%_stack_test_stack_SOURCES = %D%/stack/test-stack.c $(arena_test_sources)

@@ -199,6 +199,18 @@ linear_resize_dedicated (SliceLinear *linear, int32_t index, char *object,
   return true;
 }
 
+/* Hides the end of an object that shrinks from the tool.  After a rollback it
+ * would be accessible again, so this returns false if there is a mark. */
+COLD static bool
+linear_annotate_shrunk (const SliceLinear *linear, const char *object,
+                        size_t old_size, size_t new_size)
+{
+  if (linear->mark_limit != NULL)
+    return false;
+  sli_annotate_hide (object + new_size, old_size - new_size);
+  return true;
+}
+
 /* Resizes an object that is not the last one in place, if that is possible. */
 static bool
 linear_resize_inside (SliceLinear *linear, int32_t dedicated, char *object,
@@ -208,7 +220,11 @@ linear_resize_inside (SliceLinear *linear, int32_t dedicated, char *object,
     return true;
   /* An object that grows by less than its rounding would fit where it is.  But
    * if it is older than the newest mark, a rollback promises its old bytes. */
-  return new_size <= old_size && !linear->bump.chain.is_annotated;
+  if (new_size > old_size)
+    return false;
+  if (UNLIKELY (linear->bump.chain.is_annotated))
+    return linear_annotate_shrunk (linear, object, old_size, new_size);
+  return true;
 }
 
 /* --- objects that move --------------------------------------------------- */
@@ -273,6 +289,7 @@ void *
 sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
                          size_t old_size, size_t new_size, size_t room)
 {
+  int error = errno;
   bool may_stay;
   int32_t dedicated;
 
@@ -288,8 +305,14 @@ sli_arena_linear_resize (SliceLinear *linear, void *object, size_t alignment,
       if (!may_stay
           || !linear_resize_inside (linear, dedicated, object, old_size,
                                     new_size))
-        return linear_move (linear, dedicated, object, alignment, old_size,
-                            new_size, room);
+        {
+          void *moved = linear_move (linear, dedicated, object, alignment,
+                                     old_size, new_size, room);
+
+          if (moved != NULL || new_size > old_size)
+            return moved;
+          errno = error; /* only a tool wanted a copy */
+        }
     }
   if (UNLIKELY (linear->bump.chain.is_traced))
     sli_traced_realloc (&linear->bump, object, object, new_size);

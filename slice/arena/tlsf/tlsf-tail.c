@@ -110,6 +110,16 @@ sli_tlsf_report_overrun (const SliceTlsf *tlsf, const TlsfBlock *block)
 
 /* --- objects that a tool or the hooks see --------------------------------- */
 
+/* Tells the tool of an object that is new in its block. */
+static void
+annotate_object (const SliceTlsf *tlsf, const TlsfBlock *block, size_t size)
+{
+  sli_annotate_hide (tlsf_block_object (block),
+                     tlsf_block_stride (block) - BLOCK_HEAD_BYTES);
+  sli_annotate_show (tlsf_block_object (block) + tlsf->front_bytes, size);
+  sli_tlsf_gap_note (block, size);
+}
+
 /* Under a tool an object has a gap on both sides.  The words that the heap
  * needs in a free block are in the gaps:
  *
@@ -121,18 +131,21 @@ sli_tlsf_note_alloc (const SliceTlsf *tlsf, TlsfBlock *block, size_t size)
   char *object = tlsf_block_object (block) + tlsf->front_bytes;
 
   if (tlsf->is_annotated)
-    {
-      size_t usable = tlsf_block_stride (block) - BLOCK_HEAD_BYTES;
-
-      sli_annotate_hide (tlsf_block_object (block), usable);
-      sli_annotate_show (object, size);
-      sli_tlsf_gap_note (block, size);
-    }
+    annotate_object (tlsf, block, size);
   if (tlsf->is_checked)
     sli_tlsf_tail_note (tlsf, block, size);
   if (tlsf->chain.is_traced)
     sli_trace_alloc (SLICE_TRACE_TLSF, object, size);
   return object;
+}
+
+COLD void
+sli_tlsf_note_resized (const SliceTlsf *tlsf, const TlsfBlock *block,
+                       size_t kept, size_t size)
+{
+  annotate_object (tlsf, block, size);
+  sli_annotate_show_defined (tlsf_block_object (block) + tlsf->front_bytes,
+                             kept);
 }
 
 COLD void

@@ -35,33 +35,6 @@ annotate_free (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
 
 /* --- alloc --------------------------------------------------------------- */
 
-/* The stride of an object of `size' bytes, gaps included. */
-static inline size_t
-stride_of (size_t size)
-{
-  size_t stride = align_up (size + BLOCK_HEAD_BYTES, TLSF_UNIT_BYTES);
-
-  return stride < BLOCK_STRIDE_MIN ? BLOCK_STRIDE_MIN : stride;
-}
-
-static size_t
-stride_for (const SliceTlsf *tlsf, size_t size)
-{
-  return stride_of (size + tlsf->extra_bytes);
-}
-
-/* Returns true if a size is more than a quarter of the largest stride of the
- * lists, or of all addresses if these have fewer bits. */
-static bool
-size_is_absurd (size_t size)
-{
-  const unsigned bits = sizeof (size_t) * 8 < TLSF_STRIDE_BITS_MAX
-                            ? (unsigned) sizeof (size_t) * 8
-                            : TLSF_STRIDE_BITS_MAX;
-
-  return size >> (bits - 2) != 0;
-}
-
 /* Writes the header of a block that starts where none did. */
 static void
 tlsf_block_set_stride (const SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
@@ -167,12 +140,12 @@ alloc_any (SliceTlsf *tlsf, size_t size)
   if (UNLIKELY (sli_tlsf_is_locked (tlsf)))
     return sli_tlsf_locked_alloc (tlsf, size);
   sli_tlsf_require (tlsf, "slice_tlsf_alloc");
-  if (size_is_absurd (size))
+  if (sli_tlsf_is_absurd (size))
     {
       errno = ENOMEM;
       return NULL;
     }
-  stride = stride_for (tlsf, size);
+  stride = sli_tlsf_stride_for (tlsf, size);
   block = tlsf_block_obtain (tlsf, stride);
   if (block == NULL)
     return NULL;
@@ -195,7 +168,7 @@ slice_tlsf_alloc (SliceTlsf *tlsf, size_t size)
   if (UNLIKELY (tlsf->quick_kind != ARENA_TLSF)
       || size > TLSF_EXACT_BELOW - TLSF_UNIT_BYTES - BLOCK_HEAD_BYTES)
     return alloc_any (tlsf, size);
-  stride = stride_of (size);
+  stride = sli_tlsf_stride_of (size);
   TLSF_STEP ();
   map = tlsf->maps[0] & ~UINT64_C (0) << (stride >> TLSF_UNIT_BITS);
   if (map == 0)
@@ -240,14 +213,14 @@ alloc_aligned (SliceTlsf *tlsf, size_t alignment, size_t size)
   TlsfBlock *block;
 
   sli_require_power_of_two (alignment, "slice_tlsf_alloc_aligned");
-  if (alignment <= TLSF_UNIT_BYTES || size_is_absurd (size))
+  if (alignment <= TLSF_UNIT_BYTES || sli_tlsf_is_absurd (size))
     return slice_tlsf_alloc (tlsf, size);
-  if (size_is_absurd (alignment))
+  if (sli_tlsf_is_absurd (alignment))
     {
       errno = ENOMEM;
       return NULL;
     }
-  stride = stride_for (tlsf, size);
+  stride = sli_tlsf_stride_for (tlsf, size);
   block = tlsf_block_obtain (tlsf, stride + alignment + BLOCK_STRIDE_MIN);
   if (block == NULL)
     return NULL;
@@ -476,14 +449,13 @@ tlsf_block_shrink (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   TlsfBlock *tail = tlsf_block_at (block, stride);
   size_t more = stride_behind (tlsf, after);
 
-  if (more != 0)
-    {
-      sli_tlsf_move (tlsf, after, more, tail, rest + more);
-    }
-  else if (rest >= BLOCK_STRIDE_MIN)
-    sli_tlsf_insert (tlsf, tail, rest);
-  else
+  if (rest == 0 || (more == 0 && rest < BLOCK_STRIDE_MIN))
     return;
+  annotate_free (tlsf, tail, rest + more);
+  if (more != 0)
+    sli_tlsf_move (tlsf, after, more, tail, rest + more);
+  else
+    sli_tlsf_insert (tlsf, tail, rest);
   block->stride_and_bits
       = stride | tlsf->tag | (block->stride_and_bits & BLOCK_BEFORE_FREE);
 }
@@ -504,12 +476,27 @@ tlsf_block_extend (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
   rest = have + more - stride;
   if (rest >= BLOCK_STRIDE_MIN)
     {
-      sli_tlsf_move (tlsf, after, more, tlsf_block_at (block, stride), rest);
+      TlsfBlock *tail = tlsf_block_at (block, stride);
+
+      /* It may overlap the words of `after', which are defined. */
+      if (UNLIKELY (tlsf->is_annotated))
+        sli_annotate_show_defined (tail, sizeof *tail);
+      sli_tlsf_move (tlsf, after, more, tail, rest);
       block->stride_and_bits = stride | before | tlsf->tag;
       return true;
     }
   sli_tlsf_remove (tlsf, after, more);
   tlsf_block_mark_live (tlsf, block, have + more, before);
+  return true;
+}
+
+/* Changes a block's stride in place, if that is possible. */
+static inline bool
+resize_here (SliceTlsf *tlsf, TlsfBlock *block, size_t stride)
+{
+  if (stride > tlsf_block_stride (block))
+    return tlsf_block_extend (tlsf, block, stride);
+  tlsf_block_shrink (tlsf, block, stride);
   return true;
 }
 
@@ -532,32 +519,54 @@ resize_move (SliceTlsf *tlsf, void *object, size_t kept, size_t size)
   return moved;
 }
 
+/* Under a tool.  An object that grows moves, so that a use of its old address
+ * is seen, but stays if there is no memory for a copy. */
+COLD static void *
+resize_annotated (SliceTlsf *tlsf, TlsfBlock *block, void *object, size_t kept,
+                  size_t size)
+{
+  size_t stride = sli_tlsf_stride_for (tlsf, size);
+  int error = errno;
+
+  sli_annotate_show_defined (object, kept);
+  if (kept < size)
+    {
+      void *moved = resize_move (tlsf, object, kept, size);
+
+      if (moved != NULL || !resize_here (tlsf, block, stride))
+        return moved;
+      errno = error;
+      sli_tlsf_note_resized (tlsf, block, kept, size);
+    }
+  else
+    {
+      sli_tlsf_note_resized (tlsf, block, kept, size);
+      tlsf_block_shrink (tlsf, block, stride);
+    }
+  return object;
+}
+
 static void *
 object_resize (SliceTlsf *tlsf, void *object, size_t size)
 {
   TlsfBlock *block;
-  size_t stride, have, usable, kept;
+  size_t usable, kept;
+  void *resized = object;
 
-  if (size_is_absurd (size))
+  if (sli_tlsf_is_absurd (size))
     {
       errno = ENOMEM;
       return NULL;
     }
   block = tlsf_block_asked (tlsf, object, "slice_tlsf_resize");
-  stride = stride_for (tlsf, size);
-  have = tlsf_block_stride (block);
   usable = tlsf_block_usable (tlsf, block);
   kept = usable < size ? usable : size;
-  /* Under a tool the object moves, as a tool knows no change in place. */
-  if (tlsf->is_annotated)
-    {
-      sli_annotate_show_defined (object, kept);
-      return resize_move (tlsf, object, kept, size);
-    }
-  if (stride <= have)
-    tlsf_block_shrink (tlsf, block, stride);
-  else if (!tlsf_block_extend (tlsf, block, stride))
+  if (UNLIKELY (tlsf->is_annotated))
+    resized = resize_annotated (tlsf, block, object, kept, size);
+  else if (!resize_here (tlsf, block, sli_tlsf_stride_for (tlsf, size)))
     return resize_move (tlsf, object, kept, size);
+  if (resized != object)
+    return resized;
   if (tlsf->is_checked)
     sli_tlsf_tail_note (tlsf, block, size);
   if (tlsf->chain.is_traced)

@@ -249,6 +249,42 @@ tlsf_reset (void)
   slice_tlsf_destroy (tlsf);
 }
 
+/* What an object has given back, with others around it. */
+static void
+linear_shrink (void)
+{
+  SliceLinear *linear = slice_linear_new (NULL);
+  char *object = slice_linear_alloc0 (linear, 200);
+
+  slice_linear_alloc (linear, 24);
+  object = slice_linear_resize (linear, object, 200, 50);
+  touch (object + 150);
+  slice_linear_destroy (linear);
+}
+
+static void
+stack_shrink (void)
+{
+  SliceStack *stack = slice_stack_new (NULL);
+  char *object = filled (slice_stack_alloc (stack, 200), 200);
+
+  object = slice_stack_resize (stack, object, 200, 50);
+  touch (object + 150);
+  slice_stack_destroy (stack);
+}
+
+static void
+tlsf_shrink (void)
+{
+  SliceTlsf *tlsf = slice_tlsf_new (NULL);
+  char *object = filled (slice_tlsf_alloc (tlsf, 200), 200);
+
+  slice_tlsf_alloc (tlsf, 24);
+  object = slice_tlsf_resize (tlsf, object, 50);
+  touch (object + 180);
+  slice_tlsf_destroy (tlsf);
+}
+
 static const struct
 {
   const char *name;
@@ -260,9 +296,11 @@ static const struct
   { "linear-rollback", linear_rollback },
   { "linear-own-block", linear_own_block },
   { "linear-destroy", linear_destroy },
+  { "linear-shrink", linear_shrink },
   { "stack-overrun", stack_overrun },
   { "stack-release", stack_release },
   { "stack-reset", stack_reset },
+  { "stack-shrink", stack_shrink },
   { "pool-overrun", pool_overrun },
   { "pool-free", pool_free },
   { "pool-reset", pool_reset },
@@ -271,6 +309,7 @@ static const struct
   { "tlsf-usable", tlsf_use_usable },
   { "tlsf-free", tlsf_free },
   { "tlsf-reset", tlsf_reset },
+  { "tlsf-shrink", tlsf_shrink },
 };
 
 /* The first byte of an object that is resized to 0 bytes is the program's. */
