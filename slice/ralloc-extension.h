@@ -105,8 +105,9 @@ SLICE_API bool ralloc_try_set_destructor (const void *ptr,
                                           void (*destructor) (void *));
 
 /** As ralloc_steal(), but returns false and changes nothing if the steal would
- * close a cycle (errno EINVAL), or if a limit above new_ctx does not allow the
- * subtree (errno ENOMEM).  True if ptr is NULL. */
+ * close a cycle or the node is being destroyed (errno EINVAL; the latter with a
+ * warning, 211), or if a limit above new_ctx does not allow the subtree (errno
+ * ENOMEM).  True if ptr is NULL. */
 SLICE_API bool ralloc_try_steal (const void *new_ctx, void *ptr);
 
 /** ralloc_steal(), which returns the stolen pointer in its own type:
@@ -194,8 +195,9 @@ SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
  *
  * @param ctx  the context that keeps ptr alive; any node, not NULL
  * @param ptr  the node to be kept, not NULL
- * @return     ptr, or NULL with errno ENOMEM; in ptr's own destructor, when it
- *             is too late, NULL with errno EINVAL and a warning (211)
+ * @return     ptr, or NULL with errno ENOMEM; in ptr's own destructor, or in
+ *             that of a descendant that is freed with it, when it is too late,
+ *             NULL with errno EINVAL and a warning (211)
  *
  * A node always has one parent.  ralloc_free() on the node, or on one of its
  * ancestors, does not free it if a context that survives holds a reference to

@@ -27,14 +27,17 @@ SLICE_API char *ralloc_strndup (const void *ctx, const char *str, size_t n)
  * @param dest  where the string is; neither it nor the string may be NULL;
  *              updated when the string moves
  * @param str   what to append, not NULL
- * @return      false with errno ENOMEM, *dest untouched
+ * @return      false, *dest untouched, with errno ENOMEM; or EINVAL if the
+ *              string is being destroyed
  *
  * The block grows geometrically: n appends of one byte move the string O(log
  * n) times.  With always-malloc, valgrind and the sanitizers each append moves
  * it, because blocks have their exact size there, so that the tool finds an
  * overrun.
  *
- * Errors: NULL where none may be (210).
+ * Errors: NULL where none may be (210).  In its own destructor, or in that of
+ *   a descendant, a string that is being freed has a warning (211), also if str
+ *   is empty.
  * Threads: tree.  Cost: O(length of both); ralloc_str_append() does not
  *   look for the end.
  * Source: Mesa ralloc_strcat().
@@ -67,10 +70,12 @@ SLICE_API char *ralloc_vasprintf (const void *ctx, const char *fmt,
  *
  * @param str    where the string is; if *str is NULL a root is allocated
  * @param start  index to write at; afterwards that of the new end
- * @return       false with *str as it was
+ * @return       false with *str as it was: no memory, a format that libc
+ *               refuses, or a string that is being destroyed (EINVAL)
  *
  * The string itself may be among the arguments.
  *
+ * Errors: a string that is being destroyed (211), as in ralloc_strcat().
  * Cost: one formatting of a text of less than 256 bytes, two of a longer one,
  *   and a copy.
  * Source: Mesa ralloc_asprintf_rewrite_tail().
@@ -82,7 +87,8 @@ SLICE_API bool ralloc_asprintf_rewrite_tail (char **str, size_t *start,
 SLICE_API bool ralloc_vasprintf_rewrite_tail (char **str, size_t *start,
                                               const char *fmt, va_list args)
     SLICE_ATTR_PRINTF (3, 0);
-/** Appends formatted text; if *str is NULL a root is allocated.
+/** Appends formatted text; if *str is NULL a root is allocated.  Returns false
+ * as ralloc_asprintf_rewrite_tail() does.
  * Source: Mesa ralloc_asprintf_append(). */
 SLICE_API bool ralloc_asprintf_append (char **str, const char *fmt, ...)
     SLICE_ATTR_PRINTF (2, 3);

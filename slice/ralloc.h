@@ -233,8 +233,8 @@ rzalloc_size (const void *ctx, size_t size)
  * @param ctx   parent of ptr; used only if ptr is NULL
  * @param ptr   the node; NULL allocates a new one
  * @param size  new bytes of payload; 0 keeps the node and its children
- * @return      the payload, which may have moved; or NULL with errno ENOMEM,
- *              ptr untouched
+ * @return      the payload, which may have moved; or NULL, ptr untouched, with
+ *              errno ENOMEM; or EINVAL if the node is being destroyed
  *
  * Children, destructor, place among the siblings and everything else of the
  * node stay.  A node that keeps its size class, or shrinks to not less than
@@ -243,7 +243,9 @@ rzalloc_size (const void *ctx, size_t size)
  * Errors: ptr is no live node (200 to 203), or one that the library uses
  *   itself: a linear or gc context, an arena that belongs to a context (213,
  *   with the exception below of linear contexts); with the option `debug` a
- *   ctx that is not the parent (205).
+ *   ctx that is not the parent (205).  In its own destructor, or in that of a
+ *   descendant, a node that is being freed has a warning (211), whatever the
+ *   new size.
  * Threads: tree.
  * Cost:  O(1) and the copying.  A node with more than 32 children takes
  *   O(children) at its first move only.
@@ -322,8 +324,9 @@ SLICE_API void ralloc_free (void *ptr);
  * @param ptr      the node; NULL does nothing
  *
  * Errors: new_ctx is ptr or a descendant (204; the tree is unchanged when
- *   the line is written); as ralloc_free().  A node that is being destroyed
- *   can't be stolen: a line is written (211), nothing else happens.
+ *   the line is written); as ralloc_free().  In its own destructor, or in
+ *   that of a descendant, a node that is being freed can't be stolen: a line is
+ *   written (211), nothing else happens.
  * Threads: tree (both trees).
  * Cost: O(1); a node with children also walks up from new_ctx to its root.
  * Source: Mesa ralloc_steal(), talloc_steal().
@@ -386,6 +389,11 @@ SLICE_API void *ralloc_parent (const void *ptr);
  * all below it that is not being freed already, so its destructor runs first.
  * Then the first free goes on, and ralloc_parent() of its node is the
  * ancestor's parent, or NULL.
+ *
+ * The node itself can't be resized, stolen, appended to or referenced any more,
+ * nor can an ancestor that is being freed with it: the functions write a
+ * warning (211), change nothing, and return NULL or false with errno EINVAL.
+ * (A refusing destructor runs before that, and may do all of this.)
  *
  * It must return.  After a longjmp() or an exception out of it, the tree would
  * be half freed, and the list of suspended walks wrong.

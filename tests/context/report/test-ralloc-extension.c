@@ -204,6 +204,78 @@ test_reference_dying (void)
   g_test_trap_assert_stderr ("*211*can't be kept: ralloc_reference*");
 }
 
+#define assert_refused(call)                                                  \
+ do                                                                           \
+  {                                                                           \
+   errno = 0;                                                                 \
+   g_assert_true (!(call) && errno == EINVAL);                                \
+  }                                                                           \
+ while (0)
+
+/* Each call fails, and changes nothing. */
+static void
+expect_refused (char *node)
+{
+  char *text = node;
+  size_t end = 2;
+
+  assert_refused (reralloc_size (NULL, node, 4000));
+  assert_refused (reralloc_size (NULL, node, 40));
+  assert_refused (rerzalloc_size (NULL, node, 40, 4000));
+  assert_refused (reralloc_array_size (NULL, node, 40, 100));
+  assert_refused (rerzalloc_array_size (NULL, node, 40, 1, 100));
+  assert_refused (ralloc_strcat (&text, ""));
+  assert_refused (ralloc_strncat (&text, "more", 1));
+  assert_refused (ralloc_str_append (&text, "more", 4, 4));
+  assert_refused (ralloc_asprintf_append (&text, "%s", "more"));
+  assert_refused (ralloc_asprintf_rewrite_tail (&text, &end, "%s", "more"));
+  assert_refused (ralloc_try_steal (keeper, node));
+  assert_refused (ralloc_reference (keeper, node));
+  ralloc_steal (keeper, node);
+  g_assert_true (text == node);
+  g_assert_cmpuint (end, ==, 2);
+  g_assert_cmpstr (text, ==, "text");
+}
+
+static void
+self_and_parent_refused (void *node)
+{
+  expect_refused (node);
+  expect_refused (ralloc_parent (node));
+}
+
+/* In a destructor its node stays as it is, and so does a parent that is freed
+ * with it. */
+static void
+test_dying (void)
+{
+  if (g_test_subprocess ())
+    {
+      char *top = ralloc_strdup (NULL, "text");
+      char *node = ralloc_strdup (top, "text");
+
+      keeper = ralloc_context (NULL);
+      ralloc_set_destructor (node, self_and_parent_refused);
+      ralloc_free (top);
+      g_assert_cmpuint (ralloc_total_nodes (keeper), ==, 1);
+      ralloc_free (keeper);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+  g_test_trap_assert_passed ();
+  for (const char *const *call
+       = (const char *const[]){ "rerzalloc_array_size", "ralloc_strcat",
+                                "ralloc_asprintf_rewrite_tail",
+                                "ralloc_try_steal", "ralloc_steal", NULL };
+       *call != NULL; call++)
+    {
+      char *line = g_strdup_printf ("*warning 211: *: %s (*", *call);
+
+      g_test_trap_assert_stderr (line);
+      g_free (line);
+    }
+}
+
 /* What an adoption takes along, and what it leaves. */
 static void
 test_adopt (void)
@@ -1339,6 +1411,7 @@ main (int argc, char **argv)
   ADD ("unlink", test_unlink);
   ADD ("reference-inside", test_reference_inside);
   ADD ("reference-dying", test_reference_dying);
+  ADD ("dying", test_dying);
   ADD ("adopt", test_adopt);
   ADD ("reference-survives", test_reference_survives);
   ADD ("reference-survives-below", test_reference_survives_below);
