@@ -60,6 +60,65 @@ expect_none "there are no warnings" "$(grep '^warning' "$temporary/said")"
 expect_none "the tests pass in the mode debug" \
   "$(SLICE_OPTIONS=debug cargo_test "$layout" --tests)"
 
+# Instructions of a pair and of its loop, by callgrind, as check-fastpath.sh has
+# them for C: 16 and 14, the store of the word, and the loop's three.
+cat > "$temporary/pairs.rs" <<'END'
+use slice_alloc::{Owned, Pool};
+
+fn look(word: &u64) {
+    // SAFETY: no instruction; the compiler takes it that the word is read.
+    unsafe { std::arch::asm!("/* {0} */", in(reg) word) };
+}
+
+fn main() {
+    let n = std::env::args().nth(2).map_or(0, |n| n.parse().unwrap());
+    if std::env::args().nth(1).as_deref() == Some("Owned") {
+        (0..n).for_each(|i| look(&Owned::new(i)));
+    } else {
+        let pool = Pool::new();
+        (0..n).for_each(|i| look(&pool.alloc(i)));
+    }
+}
+END
+
+# pairs_run KIND N: the instructions of so many
+pairs_run ()
+{
+  SLICE_OPTIONS=force-pool valgrind --tool=callgrind \
+    --callgrind-out-file=/dev/null "$temporary/target/release/examples/pairs" \
+    "$1" "$2" 2>&1 | sed -n 's/.*Collected : //p'
+}
+
+# pair_takes KIND: the instructions of one
+pair_takes ()
+{
+  few=$(pairs_run "$1" 1000)
+  many=$(pairs_run "$1" 101000)
+  test -n "$few" && test -n "$many" && echo $(((many - few + 50000) / 100000))
+}
+
+count_pairs ()
+{
+  mkdir -p "$temporary/rust/examples"
+  cp "$temporary/pairs.rs" "$temporary/rust/examples"
+  expect_none "a program of pairs is built" \
+    "$( (cd "$temporary/rust" && cargo build --offline -q --release \
+           --example pairs) 2>&1)"
+  for pair in Owned:20 Pool:18; do
+    n=$(pair_takes "${pair%:*}")
+    expect_none "${pair%:*}: a pair takes at most ${pair#*:} instructions" \
+      "$(test "${n:-999}" -le "${pair#*:}" || echo "${n:-none counted}")"
+  done
+}
+
+if test "$(uname -m)" != x86_64; then
+  skip "instructions of a pair" "the inline code is for x86-64"
+elif ! valgrind --version > /dev/null 2>&1; then
+  skip "instructions of a pair" "no valgrind"
+else
+  count_pairs
+fi
+
 # collections [ARGUMENT...]: the same for the crate in there
 collections ()
 {

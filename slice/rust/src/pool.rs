@@ -20,7 +20,9 @@ struct Head {
 extern "C" {
     fn slice_pool_new_plain(object_bytes: usize) -> *mut Head;
     fn slice_pool_destroy(pool: *mut Head);
+    #[cold]
     fn slice_pool_alloc_slow_v1(pool: *mut Head) -> *mut c_void;
+    #[cold]
     fn slice_pool_free_slow_v1(pool: *mut Head, object: *mut c_void);
     fn slice_pool_n_live(pool: *const Head) -> usize;
 }
@@ -70,18 +72,19 @@ impl<T> Pool<T> {
     pub fn alloc(&self, value: T) -> Pooled<'_, T> {
         let head = self.head.as_ptr();
         // SAFETY: only this thread uses the pool (not Sync), and below top lie
-        // the addresses of free objects.
+        // the addresses of free objects, which are not null.
         let place = unsafe {
             let top = (*head).top;
             if top != (*head).bottom {
                 (*head).top = top.sub(1);
-                *top.sub(1)
+                Some(NonNull::new_unchecked(*top.sub(1)))
             } else {
-                slice_pool_alloc_slow_v1(head)
+                NonNull::new(slice_pool_alloc_slow_v1(head))
             }
         };
-        match NonNull::new(place.cast::<T>()) {
+        match place {
             Some(place) => {
+                let place = place.cast::<T>();
                 // SAFETY: it has the size and alignment of a T, and is free.
                 unsafe { place.as_ptr().write(value) };
                 Pooled { value: place, pool: self, owns: PhantomData }

@@ -51,7 +51,9 @@ pub const fn layout_of_version_1() -> [usize; 3] {
 }
 
 extern "C" {
+    #[cold]
     fn slice_try_alloc_slow_v1(size: usize) -> *mut c_void;
+    #[cold]
     fn slice_free_slow_v1(size: usize, block: *mut c_void);
     fn slice_try_alloc_wide_v1(alignment: usize, size: usize) -> *mut c_void;
     fn slice_free_wide_v1(alignment: usize, size: usize, block: *mut c_void);
@@ -74,16 +76,23 @@ mod fast {
     use super::*;
     use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-    /// slice_tls_v1, by the initial-exec model: one offset for all threads.
+    /// slice_tls_v1, by the initial-exec model: one offset for all threads,
+    /// which never changes, so that the compiler loads it once for a loop.
     #[inline(always)]
     fn thread() -> *mut Thread {
+        let offset: usize;
         let thread: *mut Thread;
         // SAFETY: two loads; the library's variable is never NULL.
         unsafe {
             core::arch::asm!(
-                "mov {t}, qword ptr [rip + slice_tls_v1@GOTTPOFF]",
-                "mov {t}, qword ptr fs:[{t}]",
-                t = out(reg) thread,
+                "mov {o}, qword ptr [rip + slice_tls_v1@GOTTPOFF]",
+                o = lateout(reg) offset,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+            core::arch::asm!(
+                "mov {t}, qword ptr fs:[{o}]",
+                o = in(reg) offset,
+                t = lateout(reg) thread,
                 options(pure, readonly, nostack, preserves_flags)
             );
         }
