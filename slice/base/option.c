@@ -25,7 +25,6 @@ enum
   ITEM_BYTES = 64,              /* longest item that is understood */
   HELP_BYTES = 256,             /* longest line of the help, two in one */
   WORKING_SET_MSEC = 15000,     /* Bonwick & Adams 2001, section 3.6: 15 s */
-  WORKING_SET_MSEC_MAX = 86400000,
   MAGAZINE_CHUNK_BYTES_LOW = 4096,    /* nearly two largest blocks */
   MAGAZINE_CHUNK_BYTES_HIGH = 131072  /* decisions/0003 */
 };

@@ -10,9 +10,15 @@
 #define SLI_BASE_OPTION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <slice/options.h>
 
 #include "port/thread/lock.h"
+
+enum
+{
+  WORKING_SET_MSEC_MAX = 24 * 60 * 60 * 1000 /* a day, which fits an int */
+};
 
 /* The value in force; only after sli_option_freeze(). */
 int64_t sli_option (SliceOption option);
@@ -20,6 +26,12 @@ static inline bool
 sli_option_is_on (SliceOption option)
 {
   return sli_option (option) != 0;
+}
+/* How long spare memory is kept; all layers that keep some ask here. */
+static inline uint64_t
+sli_option_working_set_msec (void)
+{
+  return (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
 }
 
 /* Reads the environment and ends all change.  Warns once about what it does

@@ -33,12 +33,6 @@ static struct
   bool is_more_due;    /* it returned memory, so there may be more */
 } upkeep;
 
-static uint64_t
-working_set_msec (void)
-{
-  return (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
-}
-
 /* --- one magazine -------------------------------------------------------- */
 
 COMMON_TEXT Magazine *
@@ -146,7 +140,8 @@ flush_old (unsigned n_max)
       class_index = class_index + 1 < N_CLASSES ? class_index + 1 : 1;
       while (n < n_max
              && (magazine
-                 = sli_depot_pop_old (class_index, working_set_msec ()))
+                 = sli_depot_pop_old (class_index,
+                                      sli_option_working_set_msec ()))
                     != NULL)
         {
           sli_depot_flush (magazine);
@@ -168,7 +163,7 @@ upkeep_is_due (void)
 
   return (sli_depot_is_more_due ()
           || now_msec - last_msec
-                 >= working_set_msec () / UPKEEP_PER_WORKING_SET)
+                 >= sli_option_working_set_msec () / UPKEEP_PER_WORKING_SET)
          && __atomic_compare_exchange_n (&upkeep.last_msec, &last_msec,
                                          now_msec, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED);
@@ -185,7 +180,7 @@ sli_depot_upkeep (void)
   if (!upkeep_is_due ())
     return;
   n_flushed = flush_old (UPKEEP_MAGAZINES_MAX);
-  bytes = sli_slab_trim (working_set_msec (), 1);
+  bytes = sli_slab_trim (sli_option_working_set_msec (), 1);
   STORE (&upkeep.is_more_due, n_flushed > 0 || bytes > 0);
 }
 

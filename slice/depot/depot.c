@@ -211,9 +211,8 @@ stack_pop_spare (DepotStack *stack, Magazine *pushed, bool is_for_slabs,
 {
   assert_held (&stack->lock);
   if (!is_for_slabs && !stack_is_over (stack, pushed->class_index, n_max))
-    return sli_stack_pop_older (
-        stack, pushed->pushed_msec,
-        (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC));
+    return sli_stack_pop_older (stack, pushed->pushed_msec,
+                                sli_option_working_set_msec ());
   /* Its chunks and slabs are in the cache, those of an older one are not. */
   stack_remove (stack, pushed);
   stack->n_trimmed++;

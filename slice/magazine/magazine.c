@@ -57,7 +57,7 @@ sli_magazine_init (const MagazineOptions *options)
       = !options->counts_hits && !options->picks_randomly;
   magazine_options.tick_msec
       = max_size (TICK_MSEC_MIN,
-                  (size_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC)
+                  (size_t) sli_option_working_set_msec ()
                       / TICKS_PER_WORKING_SET);
   sli_quarantine_init (options->n_quarantine);
   sli_record_init (options->is_inline, options->checks_reentry);

@@ -114,7 +114,7 @@ helper_trim (uint64_t age_msec)
 static void *
 trim_thread (void *data UNUSED)
 {
-  uint64_t age_msec = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
+  uint64_t age_msec = sli_option_working_set_msec ();
   uint64_t wake_msec = age_msec / WAKES_PER_WORKING_SET;
   uint64_t due_msec = sli_os_clock_msec () + wake_msec;
   bool is_due;

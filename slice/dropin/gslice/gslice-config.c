@@ -1,8 +1,9 @@
 /* gslice-config.c - options from GLib's variables and calls
  *
- * Layer: dropin.  Below: the public interface of slices.  G_SLICE and G_DEBUG
- * mean what the manual of GLib 2.74 says (Running GLib Applications).  They
- * set our options, which SLICE_OPTIONS overrides.  No locks.
+ * Layer: dropin.  Below: the public interface of slices, and the range of an
+ * option.  G_SLICE and G_DEBUG mean what the manual of GLib 2.74 says (Running
+ * GLib Applications).  They set our options, which SLICE_OPTIONS overrides.
+ * No locks.
  *
  * In a program that slice-run started, G_SLICE is for GLib, and
  * SLICE_RUN_G_SLICE has the user's setting; otherwise G_SLICE is for both.
@@ -20,6 +21,7 @@
 #include <slice/options.h>
 #include <slice/stats.h>
 
+#include "base/option.h"
 #include "port/compiler.h"
 #include "port/os/os.h"
 
@@ -34,7 +36,6 @@
 
 enum
 {
-  WORKING_SET_MSEC_MAX = 86400000,
   /* As in GSlice: with larger magazines, blocks that one thread allocates and
    * another frees would pile up in them (decisions/0008). */
   MAGAZINE_BYTES_MAX = 16 * 1024,

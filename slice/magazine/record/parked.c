@@ -93,7 +93,7 @@ record_park (ThreadRecord *record)
   if (record->attention != 0)
     sli_record_close_gaps (record);
   if (!sli_record_options.is_inline
-      || sli_option (SLICE_OPTION_WORKING_SET_MSEC) == 0
+      || sli_option_working_set_msec () == 0
       || parked_count (shard) >= PARKED_PER_SHARD
       || record_bytes (record) > PARKED_BYTES_MAX)
     return false;
@@ -174,7 +174,7 @@ sli_record_end_parked (uint64_t max_age_msec)
 COMMON_TEXT void
 sli_record_review_parked (uint64_t now_msec)
 {
-  uint64_t max_age_msec = (uint64_t) sli_option (SLICE_OPTION_WORKING_SET_MSEC);
+  uint64_t max_age_msec = sli_option_working_set_msec ();
 
   if (LOAD (&sli_registry.n_parked) == 0
       || now_msec - LOAD (&sli_registry.parked_seen_msec)
