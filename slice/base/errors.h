@@ -81,10 +81,6 @@ typedef enum
   ERROR_REENTERED = 116,         /* hardened: called in a signal handler that
                                     interrupted a call */
 
-  /* At exit, in debug: a warning. */
-  ERROR_NEVER_FREED = 150,       /* blocks that live, by where they were
-                                    allocated */
-
   /* Resources. */
   ERROR_NO_MEMORY = 120,
   ERROR_OVERFLOW = 121,          /* n * size does not fit */
@@ -97,7 +93,11 @@ typedef enum
   /* The allocator itself. */
   ERROR_BROKEN = 140,
 
-  /* Contexts: the program is ended. */
+  /* At exit, in debug: a warning. */
+  ERROR_NEVER_FREED = 150,       /* blocks that live, by where they were
+                                    allocated */
+
+  /* Contexts: the program is ended, except by 211, a warning. */
   ERROR_NOT_A_NODE = 200,      /* no node at that address */
   ERROR_NODE_FREED = 201,      /* a node that was freed */
   ERROR_NODE_INTERIOR = 202,   /* into a block, not to a payload's start */
@@ -109,11 +109,9 @@ typedef enum
   ERROR_NODE_TYPE = 208,       /* ralloc_get_type_abort() */
   ERROR_NODE_THREAD = 209,     /* debug: another thread is at work on it */
   ERROR_NODE_NULL = 210,       /* NULL where a string or node must be */
+  ERROR_NODE_DYING = 211,      /* a node being destroyed is kept or resized */
   ERROR_NODE_OVERRUN = 212,    /* hardened: bytes behind it were written */
   ERROR_NODE_OWNED = 213,      /* resizing a node that the library uses */
-
-  /* Contexts: a warning, the program goes on. */
-  ERROR_NODE_DYING = 211,      /* a node being destroyed is kept or resized */
 
   /* Arenas: the program is ended. */
   ARENA_MISUSE_ALIGNMENT = 300,     /* no power of two, or above a page */
@@ -138,9 +136,9 @@ typedef enum
   ARENA_MISUSE_TLSF_FOREIGN = 331,  /* TLSF: no object of this heap */
   ARENA_MISUSE_TLSF_DAMAGED = 332,  /* TLSF: a header or link was
                                       overwritten */
-  ARENA_MISUSE_HELD = 342,          /* ended while a context holds it */
+  ARENA_MISUSE_OPTIONS = 340,       /* C++: an option out of range */
   ARENA_MISUSE_REENTRY = 341,       /* a locked arena called in its own call */
-  ARENA_MISUSE_OPTIONS = 340        /* C++: an option out of range */
+  ARENA_MISUSE_HELD = 342           /* ended while a context holds it */
 } ErrorNumber;
 
 #endif

@@ -65,6 +65,12 @@ errors ()
   sed -n -E 's/^ *(ERROR|ARENA_[A-Z]+)_[A-Z0-9_]* *= *([0-9]+).*/\2/p' "$@"
 }
 
+# disordered HEADER: the numbers that do not follow a smaller one
+disordered ()
+{
+  errors "$1" | awk '$1 <= last { print $1 ": after " last } { last = $1 }'
+}
+
 # reporters HEADER FILE...: the numbers that each file names, as HEADER lists
 # them
 reporters ()
@@ -199,6 +205,7 @@ if test -f "$man/slice-errors.7" && test -f "$header"; then
     "$(test -n "$(errors "$header")" || echo none)"
   expect_none "every error is in slice-errors(7)" \
     "$(errors "$header" | absent "$man/slice-errors.7")"
+  expect_none "the error numbers are in order" "$(disordered "$header")"
 else
   skip "every error is in slice-errors(7)" "no such manual yet"
 fi
@@ -319,6 +326,9 @@ typedef enum
   ERROR_SEEN = 901,
   ERROR_UNSEEN = 902
 END
+printf '  ERROR_A = 902,\n  ERROR_B = 901\n' > "$temporary/order.h"
+expect_found "a number out of order is found" '^901: after 902' \
+  "$(disordered "$temporary/order.h")"
 printf 'the option seen\nand 901 but not 9020\n' > "$temporary/bad.7"
 expect_found "an option without a name is found" UNNAMED \
   "$(unnamed "$temporary/bad.h")"
