@@ -21,55 +21,63 @@ SLICE_BEGIN_DECLS
  * Numbers left out belonged to options that are gone. */
 typedef enum
 {
-  SLICE_OPTION_ALWAYS_MALLOC = 1,   /**< [always-malloc] 0 or 1: every block
-                                         is a malloc of its own */
-  SLICE_OPTION_BYPASS_MAGAZINES,    /**< [bypass-magazines] 0 or 1: every
-                                         call goes straight to a slab */
-  SLICE_OPTION_WORKING_SET_MSEC = 4, /**< [working-set-msec] how long spare
-                                         memory is kept; 0 to 86400000,
-                                         15000 by default; 0 keeps nothing */
+  SLICE_OPTION_ALWAYS_MALLOC = 1,   /**< [always-malloc] 0 or 1; 0 by
+                                         default.  Every block is a malloc of
+                                         its own */
+  SLICE_OPTION_BYPASS_MAGAZINES,    /**< [bypass-magazines] 0 or 1; 0 by
+                                         default.  Every call goes straight to
+                                         a slab */
+  SLICE_OPTION_WORKING_SET_MSEC = 4, /**< [working-set-msec] 0 to 86400000;
+                                         15000 by default.  How long spare
+                                         memory is kept; 0 keeps none */
   SLICE_OPTION_PAGE_SOURCE = 6,     /**< [page-source] a SlicePageSource */
-  SLICE_OPTION_HUGE_PAGES = 9,      /**< [huge-pages] 0: never; 1 (default):
-                                         request huge pages once the heap is
-                                         large (128 MiB); 2: from the start */
-  SLICE_OPTION_TRIM_THREAD,         /**< [trim-thread] 0 or 1: a helper thread
-                                         gives back what is older than the
-                                         working set, for processes that go
+  SLICE_OPTION_HUGE_PAGES = 9,      /**< [huge-pages] 0, 1 or 2; 1 by default.
+                                         When to request huge pages.  0: never;
+                                         1: once the heap is large (128 MiB);
+                                         2: from the start */
+  SLICE_OPTION_TRIM_THREAD,         /**< [trim-thread] 0 or 1; 0 by default.
+                                         A thread gives back what is older than
+                                         the working set, for processes that go
                                          idle */
-  SLICE_OPTION_COUNT,               /**< [count] 0 or 1: count the calls that
-                                         magazines serve, which makes each
-                                         slower */
-  SLICE_OPTION_STATS,               /**< [stats] 0 or 1: print a table of the
-                                         statistics at exit */
-  SLICE_OPTION_ALIGN_16,            /**< [align-16] 0 or 1: the size of every
-                                         chunk is a multiple of 16, so that
-                                         every block is aligned to 16 */
-  SLICE_OPTION_FORCE_POOL = 15,     /**< [force-pool] 1: use the slabs under
-                                         valgrind and the sanitizers, too; 2:
-                                         and make every block known to the
-                                         tool; 0 by default */
-  SLICE_OPTION_CHECKED,             /**< [checked] 0 or 1: find bad frees at
-                                         the call; see Promises and limits.
-                                         debug-blocks, GLib's word, is another
-                                         name for it */
-  SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1: as checked, with
+  SLICE_OPTION_COUNT,               /**< [count] 0 or 1; 0 by default.  Count
+                                         the calls that magazines serve, which
+                                         makes each slower */
+  SLICE_OPTION_STATS,               /**< [stats] 0 or 1; 0 by default.  Print a
+                                         table of the statistics at exit */
+  SLICE_OPTION_ALIGN_16,            /**< [align-16] 0 or 1; 0 by default.  The
+                                         size of every chunk is a multiple of
+                                         16, so that every block is aligned to
+                                         16 */
+  SLICE_OPTION_FORCE_POOL = 15,     /**< [force-pool] 0, 1 or 2; 0 by default.
+                                         1: use the slabs under valgrind and
+                                         the sanitizers, too; 2: and make every
+                                         block known to the tool */
+  SLICE_OPTION_CHECKED,             /**< [checked] 0 or 1; 0 by default.  Find
+                                         bad frees at the call; see Promises
+                                         and limits.  debug-blocks, GLib's
+                                         word, is another name for it */
+  SLICE_OPTION_HARDENED,            /**< [hardened] 0 or 1; 0 by default, but 1
+                                         in setuid programs and in a build with
+                                         --enable-hardened.  As checked, with
                                          canaries, zeroed free blocks, a
                                          quarantine and guard pages */
-  SLICE_OPTION_DEBUG,               /**< [debug] 0 or 1: as hardened, with red
-                                         zones, and the calls that allocated
-                                         and freed each block */
-  SLICE_OPTION_MAGAZINE_BYTES_MAX,  /**< [magazine-bytes-max] 4096 to 131072,
-                                         131072 by default: the most bytes
+  SLICE_OPTION_DEBUG,               /**< [debug] 0 or 1; 0 by default.  As
+                                         hardened, with red zones, and the
+                                         calls that allocated and freed each
+                                         block */
+  SLICE_OPTION_MAGAZINE_BYTES_MAX,  /**< [magazine-bytes-max] 4096 to 131072;
+                                         131072 by default.  The most bytes
                                          that the blocks of a magazine have
                                          together, if it holds more than 4 */
-  SLICE_OPTION_LEAKS,               /**< [leaks] 0 or 1 (default): in debug,
-                                         list at exit the blocks that were
-                                         never freed, by the place that
+  SLICE_OPTION_LEAKS,               /**< [leaks] 0 or 1; 1 by default.  In
+                                         debug, list at exit the blocks that
+                                         were never freed, by the place that
                                          allocated them */
-  SLICE_OPTION_EXIT_CHECK,          /**< [exit-check] at exit, check the bytes
-                                         around every live block and in every
-                                         free one. 0: never; 1 (default): in
-                                         debug; 2: in hardened, too */
+  SLICE_OPTION_EXIT_CHECK,          /**< [exit-check] 0, 1 or 2; 1 by default.
+                                         At exit, check the bytes around every
+                                         live block and in every free one.  0:
+                                         never; 1: in debug; 2: in hardened,
+                                         too */
   SLICE_N_OPTIONS
 } SliceOption;
 

@@ -2,8 +2,9 @@
 # check-docs.sh - what is public is documented
 #
 # Every function of the public headers has a doc comment (names that end in
-# _v1, the inline code's own, excepted); every option is in slice-options(7);
-# every error number is in slice-errors(7).
+# _v1, the inline code's own, excepted); every option is in slice-options(7),
+# with the range and default of the code's table; every error number is in
+# slice-errors(7).
 #
 # SPDX-License-Identifier: MIT
 
@@ -57,6 +58,58 @@ unnamed ()
 {
   grep -E '^ *SLICE_OPTION_[A-Z0-9_]+( = [0-9]+)?,' "$1" \
     | grep -v '/\*\*< \[[a-z0-9-]*\]'
+}
+
+# ranges: reads text with an option's name in brackets, as in "[leaks] 0 or 1; 1
+# by default"; says "leaks 0 1 1"
+ranges ()
+{
+  tr -s '\n ' '  ' \
+    | grep -o -E '[[][a-z0-9-]+[]] [0-9]+[0-9a-z, ]*; [0-9]+ by default' \
+    | sed -E 's/^.(.*)\] ([0-9]+).* ([0-9]+); ([0-9]+) .*/\1 \2 \3 \4/' | sort
+}
+
+# header_ranges HEADER, manual_ranges MANUAL: what they say of each option
+header_ranges () { ranges < "$1"; }
+manual_ranges ()
+{
+  sed 's/\\-/-/g; s/^[.]B \([a-z0-9-]*\)$/[\1]/' "$1" | ranges
+}
+
+# table_ranges HEADER SOURCE: the same of the table of the options; constants
+# are numbers or products
+table_ranges ()
+{
+  awk '
+    function value (text,  factors, n, i, product)
+    {
+      gsub (/[ \t]/, "", text)
+      if (text in constant)
+        return constant[text]
+      n = split (text, factors, "*")
+      product = 1
+      for (i = 1; i <= n; i++)
+        product *= factors[i]
+      return product
+    }
+    $2 == "=" && $1 ~ /^[A-Z0-9_]+$/ {
+      number = $0
+      sub (/^[^=]*= */, "", number)
+      sub (/,? *(\/\*.*)?$/, "", number)
+      constant[$1] = value(number)
+    }
+    $1 == "#" && $2 == "define" && NF == 4 { constant[$3] = $4 }
+    /^ *[{] SLICE_OPTION_/ { row = "" ; inside = 1 }
+    inside { row = row " " $0 }
+    inside && /[}]/ {
+      inside = 0
+      if (split (row, field, ",") >= 6 && field[2] !~ /UNIT_SOURCE/)
+        {
+          gsub (/[ "]/, "", field[3])
+          printf "%s %d %d %d\n", field[3], value(field[4]), value(field[5]),
+            value(field[6])
+        }
+    }' "$@" | sort
 }
 
 # errors HEADER...: the numbers of the messages
@@ -199,6 +252,19 @@ else
   skip "every option is in slice-options(7)" "no such manual yet"
 fi
 
+table_ranges "$top_srcdir/slice/base/option.h" \
+  "$top_srcdir/slice/base/option.c" > "$temporary/table"
+# Each is read but page-source, whose values are names.
+expect_none "the table of the options can be read" \
+  "$(test "$(wc -l < "$temporary/table")" \
+     -eq $(($(grep -c '^ *SLICE_OPTION_' "$header") - 1)) || echo incomplete)"
+header_ranges "$header" > "$temporary/ranges"
+expect_none "options.h has the ranges and defaults of the table" \
+  "$(unlike "$temporary/table" "$temporary/ranges")"
+manual_ranges "$man/slice-options.7" > "$temporary/ranges"
+expect_none "slice-options(7) has them" \
+  "$(unlike "$temporary/table" "$temporary/ranges")"
+
 header=$top_srcdir/slice/base/errors.h
 if test -f "$man/slice-errors.7" && test -f "$header"; then
   expect_none "the error numbers can be read" \
@@ -326,6 +392,22 @@ typedef enum
   ERROR_SEEN = 901,
   ERROR_UNSEEN = 902
 END
+cat > "$temporary/option.c" <<'END'
+  SEEN_MAX = 2 * 3,   /* not 5 */
+  { SLICE_OPTION_SEEN, UNIT_SWITCH, "seen", 0, SEEN_MAX,
+    1, "a word" },
+END
+table_ranges "$temporary/option.c" > "$temporary/table"
+expect_none "the table is read" \
+  "$(echo 'seen 0 6 1' | diff "$temporary/table" -)"
+printf '/**< [seen] 0 to 5;\n 1 by default.  It */\n' > "$temporary/range.h"
+printf '.B seen\n0 to 6; 0 by default.\n' > "$temporary/range.7"
+header_ranges "$temporary/range.h" > "$temporary/ranges"
+expect_found "another range in the header is found" '^> seen 0 5 1' \
+  "$(unlike "$temporary/table" "$temporary/ranges")"
+manual_ranges "$temporary/range.7" > "$temporary/ranges"
+expect_found "another default in the manual is found" '^> seen 0 6 0' \
+  "$(unlike "$temporary/table" "$temporary/ranges")"
 printf '  ERROR_A = 902,\n  ERROR_B = 901\n' > "$temporary/order.h"
 expect_found "a number out of order is found" '^901: after 902' \
   "$(disordered "$temporary/order.h")"
