@@ -225,6 +225,16 @@ dead_paths ()
       done
 }
 
+# outdated FOLDER LIST: mutants of tests/mutate/equivalent.txt whose file has no
+# such line any more
+outdated ()
+{
+  sed -n 's/ => .*//; s/^\([a-z0-9/_-]*[.][ch]\): /\1|/p' "$2" \
+    | while IFS='|' read -r file line; do
+        grep -q -F -e "$line" "$1/$file" 2> /dev/null || echo "$file: no $line"
+      done
+}
+
 # absent FILE: reads words; says which ones FILE does not have as a word
 absent ()
 {
@@ -284,6 +294,9 @@ listed_reporters "$header" > "$temporary/listed"
   > "$temporary/reporting"
 expect_none "errors.h lists the files that report each number" \
   "$(unlike "$temporary/listed" "$temporary/reporting")"
+
+expect_none "the equivalent mutants are of lines that there are" \
+  "$(outdated "$top_srcdir" "$top_srcdir/tests/mutate/equivalent.txt")"
 
 expect_none "documents say that what they name is in the source tree" \
   "$(sourceless "$top_srcdir"/docs/*.md "$top_srcdir"/docs/*/*.md)"
@@ -408,6 +421,13 @@ expect_found "another range in the header is found" '^> seen 0 5 1' \
 manual_ranges "$temporary/range.7" > "$temporary/ranges"
 expect_found "another default in the manual is found" '^> seen 0 6 0' \
   "$(unlike "$temporary/table" "$temporary/ranges")"
+printf 'order.c: a || b => a && b\nwhy\n\nnone.c: c => d\nwhy\n' \
+  > "$temporary/equivalent"
+echo 'if (a || b)' > "$temporary/order.c"
+expect_found "a mutant of a line that is gone is found" '^none.c: no c$' \
+  "$(outdated "$temporary" "$temporary/equivalent")"
+expect_none "another is not found" \
+  "$(outdated "$temporary" "$temporary/equivalent" | grep order)"
 printf '  ERROR_A = 902,\n  ERROR_B = 901\n' > "$temporary/order.h"
 expect_found "a number out of order is found" '^901: after 902' \
   "$(disordered "$temporary/order.h")"
