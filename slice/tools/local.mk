@@ -184,6 +184,7 @@ trace_page = \
 	$(trace_template)/shapes.html \
 	$(trace_template)/shares.html \
 	$(trace_template)/site.html \
+	$(trace_template)/tail.html \
 	$(trace_template)/total.html
 EXTRA_DIST += $(trace_template)/embed.awk $(trace_page)
 CLEANFILES += %D%/trace/report/page-files.c

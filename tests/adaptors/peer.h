@@ -38,26 +38,45 @@ typedef void (*PeerRelease) (void);
 typedef const char *(*PeerTcVersion) (int *, int *, const char **);
 typedef int (*PeerMiVersion) (void);
 
+/* The functions of all peers; those of others than this one are NULL. */
+typedef struct
+{
+  PeerMallctl mallctl;        /* jemalloc's */
+  PeerTcVersion tc_version;   /* tcmalloc's */
+  PeerRelease tc_release;
+  PeerMiVersion mi_version;   /* mimalloc's */
+  PeerCollect mi_collect;
+} Peer;
+
+static inline Peer
+peer_look (void)
+{
+  Peer peer;
+
+  peer_find (&peer.mallctl, "mallctl");
+  peer_find (&peer.tc_version, "tc_version");
+  peer_find (&peer.tc_release, "MallocExtension_ReleaseFreeMemory");
+  peer_find (&peer.mi_version, "mi_version");
+  peer_find (&peer.mi_collect, "mi_collect");
+  return peer;
+}
+
 static inline const char *
 peer_version (void)
 {
   static char version[64];
   const char *text = "?";
   size_t text_size = sizeof text;
-  PeerMallctl mallctl;
-  PeerTcVersion tc_version;
-  PeerMiVersion mi_version;
+  Peer peer = peer_look ();
 
-  peer_find (&mallctl, "mallctl");
-  peer_find (&tc_version, "tc_version");
-  peer_find (&mi_version, "mi_version");
-  if (mallctl != NULL && mallctl ("version", &text, &text_size, NULL, 0) == 0)
+  if (peer.mallctl != NULL
+      && peer.mallctl ("version", &text, &text_size, NULL, 0) == 0)
     snprintf (version, sizeof version, "jemalloc %.20s", text);
-  else if (tc_version != NULL)
+  else if (peer.tc_version != NULL)
     snprintf (version, sizeof version, "tcmalloc %.20s",
-              tc_version (NULL, NULL, NULL));
-  else if (mi_version != NULL)
-    snprintf (version, sizeof version, "mimalloc %d", mi_version ());
+              peer.tc_version (NULL, NULL, NULL));
+  else if (peer.mi_version != NULL)
+    snprintf (version, sizeof version, "mimalloc %d", peer.mi_version ());
   else
 #ifdef __GLIBC__
     snprintf (version, sizeof version, "glibc %s", gnu_get_libc_version ());
@@ -71,23 +90,18 @@ peer_version (void)
 static inline bool
 peer_trim (void)
 {
-  PeerMallctl mallctl;
-  PeerCollect collect;
-  PeerRelease release;
+  Peer peer = peer_look ();
 
-  peer_find (&mallctl, "mallctl");
-  peer_find (&collect, "mi_collect");
-  peer_find (&release, "MallocExtension_ReleaseFreeMemory");
-  if (mallctl != NULL)
+  if (peer.mallctl != NULL)
     {
       /* 4096 stands for all arenas (MALLCTL_ARENAS_ALL). */
-      mallctl ("thread.tcache.flush", NULL, NULL, NULL, 0);
-      mallctl ("arena.4096.purge", NULL, NULL, NULL, 0);
+      peer.mallctl ("thread.tcache.flush", NULL, NULL, NULL, 0);
+      peer.mallctl ("arena.4096.purge", NULL, NULL, NULL, 0);
     }
-  else if (collect != NULL)
-    collect (true);
-  else if (release != NULL)
-    release ();
+  else if (peer.mi_collect != NULL)
+    peer.mi_collect (true);
+  else if (peer.tc_release != NULL)
+    peer.tc_release ();
 #ifdef __GLIBC__
   else
     malloc_trim (0);

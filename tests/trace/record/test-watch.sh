@@ -204,6 +204,20 @@ equal "a process that does not sleep" \
 equal "no number" $? 2
 "$trace" record --asleep --sample=1K true 2> "$work/err"
 equal "asleep and sampled" $? 125
+# Directories of processes that were killed go, once they are old and empty;
+# that of a process that lives stays, and what has another name.
+for name in slice-asleep-killed slice-asleep-living slice-asleep-another
+do
+  mkdir "$work/spools/$name"
+done
+touch "$work/spools/slice-asleep-killed/asleep.99999999" \
+  "$work/spools/slice-asleep-living/asleep.$$"
+"$trace" record --asleep true
+touch -d '2 minutes ago' "$work"/spools/*
+"$trace" record --asleep true
+equal "killed: its directory is removed" "$(ls "$work/spools" | tr '\n' ' ')" \
+  "slice-asleep-another slice-asleep-living "
+rm -r "$work"/spools/*
 before=$(ls "$work/spools")
 "$trace" record --asleep "$work/absent" 2> "$work/err"
 equal "asleep: no program" "$? $(ls "$work/spools")" "127 $before"

@@ -108,6 +108,22 @@ sli_tool_expression (regex_t *compiled, const char *expression)
     sli_tool_exit (TOOL_USAGE, "%s is no regular expression", expression);
 }
 
+bool
+sli_tool_process_lives (pid_t pid)
+{
+  char path[64], state = 'X';
+  FILE *file;
+
+  snprintf (path, sizeof path, "/proc/%d/stat", (int) pid);
+  file = fopen (path, "re");
+  if (file == NULL)
+    return false;
+  if (fscanf (file, "%*d (%*[^)]) %c", &state) != 1)
+    state = 'R';
+  fclose (file);
+  return state != 'Z' && state != 'X';
+}
+
 double
 sli_tool_seconds (void)
 {

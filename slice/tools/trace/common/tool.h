@@ -67,6 +67,8 @@ void sli_progress_begin (Progress *progress, const char *what, uint64_t total);
 void sli_progress_step (Progress *progress, uint64_t bytes, uint64_t events);
 void sli_progress_end (Progress *progress);
 double sli_tool_seconds (void);
+/* Returns true if the process exists and has not ended. */
+bool sli_tool_process_lives (pid_t pid);
 
 /* While a program runs, Ctrl-C and Ctrl-\\ are ignored, since the terminal
  * sends them to the program as well; other signals that would end us are

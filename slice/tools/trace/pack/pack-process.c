@@ -141,22 +141,9 @@ writer_open (Packer *packer, Process *process)
 bool
 sli_process_alive (const Packer *packer, const Process *process)
 {
-  char path[64], state;
-  FILE *file;
-
   if (process->pid == packer->first_pid)
     return !packer->first_ended;
-  if (kill (process->pid, 0) != 0)
-    return false;
-  state = 'X';
-  snprintf (path, sizeof path, "/proc/%d/stat", (int) process->pid);
-  file = fopen (path, "re");
-  if (file == NULL)
-    return false;
-  if (fscanf (file, "%*d (%*[^)]) %c", &state) != 1)
-    state = 'R';
-  fclose (file);
-  return state != 'Z' && state != 'X';
+  return kill (process->pid, 0) == 0 && sli_tool_process_lives (process->pid);
 }
 
 static void

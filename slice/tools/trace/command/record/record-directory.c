@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define SPOOL_NAME "slice-trace-"
-#define SPOOL_TEMPLATE SPOOL_NAME "XXXXXX"
 
 /* A spool's directory is locked as long as its launcher lives. */
 static int
@@ -43,67 +42,45 @@ directory_empty (DIR *directory)
   closedir (directory);
 }
 
-/* Removes the directories of killed launchers in that place. */
+/* A kind of directory; its names end in six letters. */
+typedef struct
+{
+  const char *name;
+  const char *what; /* there is no place for, if it can't be made */
+  /* Removes one that is no longer used from its place. */
+  void (*remove_orphan) (int place, const char *name);
+  /* Makes one by its template; false: not here. */
+  bool (*make) (char *path);
+} Kind;
+
+static bool
+is_of_kind (int place, const char *name, const Kind *kind)
+{
+  const size_t n = strlen (kind->name);
+  struct stat status;
+
+  return strncmp (name, kind->name, n) == 0 && strlen (name) == n + 6
+         && fstatat (place, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+         && S_ISDIR (status.st_mode) && status.st_uid == geteuid ();
+}
+
 static void
-orphans_remove (const char *path)
+orphans_remove (const char *path, const Kind *kind)
 {
   DIR *place = opendir (path);
 
   if (place == NULL)
     return;
   for (struct dirent *entry; (entry = readdir (place)) != NULL;)
-    {
-      struct stat status;
-      int fd;
-      DIR *orphan;
-
-      if (strncmp (entry->d_name, SPOOL_NAME, strlen (SPOOL_NAME)) != 0
-          || strlen (entry->d_name) != strlen (SPOOL_TEMPLATE)
-          || fstatat (dirfd (place), entry->d_name, &status,
-                      AT_SYMLINK_NOFOLLOW)
-                 != 0
-          || !S_ISDIR (status.st_mode) || status.st_uid != geteuid ())
-        continue;
-      fd = spool_lock (dirfd (place), entry->d_name);
-      orphan = fd < 0 ? NULL : fdopendir (fd);
-      if (orphan == NULL)
-        continue;
-      directory_empty (orphan);
-      unlinkat (dirfd (place), entry->d_name, AT_REMOVEDIR);
-    }
+    if (is_of_kind (dirfd (place), entry->d_name, kind))
+      kind->remove_orphan (dirfd (place), entry->d_name);
   closedir (place);
-}
-
-/* This launcher's own. */
-static int spool_locked = -1;
-
-/* Makes the directory and locks it; or NULL.  Until it is locked, another
- * launcher may remove it as an orphan. */
-static char *
-spool_make_in (const char *place)
-{
-  for (int i = 0; i < 100; i++)
-    {
-      char *path = sli_tool_text ("%s/" SPOOL_TEMPLATE, place);
-      struct stat status;
-
-      if (mkdtemp (path) == NULL)
-        {
-          free (path);
-          return NULL;
-        }
-      spool_locked = spool_lock (AT_FDCWD, path);
-      if (spool_locked >= 0 && stat (path, &status) == 0)
-        return path;
-      free (path);
-    }
-  return NULL;
 }
 
 /* In memory if there is a place for that, since the pages are written once,
  * read once, and never need a disk. */
-char *
-sli_spool_make (void)
+static char *
+directory_make (const Kind *kind)
 {
   const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
                                  getenv ("TMPDIR"), "/tmp" };
@@ -114,13 +91,71 @@ sli_spool_make (void)
 
       if (places[i] == NULL)
         continue;
-      orphans_remove (places[i]);
-      path = spool_make_in (places[i]);
-      if (path != NULL)
+      orphans_remove (places[i], kind);
+      path = sli_tool_text ("%s/%sXXXXXX", places[i], kind->name);
+      if (kind->make (path))
         return path;
+      free (path);
     }
-  sli_tool_exit (TOOL_FAILED, "no place for the spool: %s", strerror (errno));
+  sli_tool_exit (TOOL_FAILED, "no place for %s: %s", kind->what,
+                 strerror (errno));
 }
+
+/* --- spools -------------------------------------------------------------- */
+
+/* That of a launcher that was killed. */
+static void
+spool_remove (int place, const char *name)
+{
+  int fd = spool_lock (place, name);
+  DIR *orphan = fd < 0 ? NULL : fdopendir (fd);
+
+  if (orphan == NULL)
+    return;
+  directory_empty (orphan);
+  unlinkat (place, name, AT_REMOVEDIR);
+}
+
+/* This launcher's own. */
+static int spool_locked = -1;
+
+/* Makes the directory and locks it.  Until it is locked, another launcher may
+ * remove it as an orphan. */
+static bool
+spool_make (char *path)
+{
+  for (int i = 0; i < 100; i++)
+    {
+      struct stat status;
+
+      memset (path + strlen (path) - 6, 'X', 6);
+      if (mkdtemp (path) == NULL)
+        return false;
+      spool_locked = spool_lock (AT_FDCWD, path);
+      if (spool_locked >= 0 && stat (path, &status) == 0)
+        return true;
+    }
+  return false;
+}
+
+char *
+sli_spool_make (void)
+{
+  return directory_make (
+      &(Kind){ SPOOL_NAME, "the spool", spool_remove, spool_make });
+}
+
+void
+sli_spool_remove (const char *path)
+{
+  DIR *directory = fdopendir (spool_locked);
+
+  if (directory != NULL)
+    directory_empty (directory);
+  rmdir (path);
+}
+
+/* --- files of processes that sleep --------------------------------------- */
 
 /* A file is named by its process.  A directory that has just been made is
  * still empty. */
@@ -149,67 +184,34 @@ asleep_empty (DIR *directory)
 }
 
 static void
-asleep_orphans_remove (const char *path)
+asleep_remove (int place, const char *name)
 {
-  DIR *place = opendir (path);
-
-  if (place == NULL)
-    return;
-  for (struct dirent *entry; (entry = readdir (place)) != NULL;)
-    {
-      struct stat status;
-      DIR *orphan;
-      int fd;
-
-      if (strncmp (entry->d_name, WATCH_DIRECTORY, strlen (WATCH_DIRECTORY))
-          != 0)
-        continue;
-      fd = openat (dirfd (place), entry->d_name,
+  int fd = openat (place, name,
                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-      if (fd < 0)
-        continue;
-      orphan = fdopendir (fd);
-      if (orphan == NULL)
-        {
-          close (fd);
-          continue;
-        }
-      if (fstat (fd, &status) == 0 && status.st_uid == geteuid ()
-          && asleep_empty (orphan)
-          && time (NULL) - status.st_mtime > ASLEEP_EMPTY_SEC)
-        unlinkat (dirfd (place), entry->d_name, AT_REMOVEDIR);
-      closedir (orphan);
+  DIR *orphan = fd < 0 ? NULL : fdopendir (fd);
+  struct stat status;
+
+  if (orphan == NULL)
+    {
+      if (fd >= 0)
+        close (fd);
+      return;
     }
-  closedir (place);
+  if (fstat (fd, &status) == 0 && asleep_empty (orphan)
+      && time (NULL) - status.st_mtime > ASLEEP_EMPTY_SEC)
+    unlinkat (place, name, AT_REMOVEDIR);
+  closedir (orphan);
+}
+
+static bool
+asleep_make (char *path)
+{
+  return mkdtemp (path) != NULL;
 }
 
 char *
 sli_asleep_make (void)
 {
-  const char *const places[] = { getenv ("SLICE_TRACE_SPOOL_DIR"), "/dev/shm",
-                                 getenv ("TMPDIR"), "/tmp" };
-
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    {
-      char *path;
-
-      if (places[i] == NULL)
-        continue;
-      asleep_orphans_remove (places[i]);
-      path = sli_tool_text ("%s/" WATCH_DIRECTORY "XXXXXX", places[i]);
-      if (mkdtemp (path) != NULL)
-        return path;
-      free (path);
-    }
-  sli_tool_exit (TOOL_FAILED, "no place for a file: %s", strerror (errno));
-}
-
-void
-sli_spool_remove (const char *path)
-{
-  DIR *directory = fdopendir (spool_locked);
-
-  if (directory != NULL)
-    directory_empty (directory);
-  rmdir (path);
+  return directory_make (
+      &(Kind){ WATCH_DIRECTORY, "a file", asleep_remove, asleep_make });
 }

@@ -106,7 +106,7 @@ is_over (const Watch *watch)
 {
   double limit = watch->options->seconds;
 
-  return sli_signals_came () != 0 || !sli_watch_is_alive (watch->pid)
+  return sli_signals_came () != 0 || !sli_tool_process_lives (watch->pid)
          || (limit > 0 && sli_tool_seconds () - watch->begin_sec >= limit);
 }
 
@@ -171,7 +171,7 @@ watch_until_end (Watch *watch)
 static bool
 watch_end (Watch *watch)
 {
-  bool alive = sli_watch_is_alive (watch->pid);
+  bool alive = sli_tool_process_lives (watch->pid);
 
   if (!alive)
     sli_pack_ended (watch->packer, 0);

@@ -22,7 +22,6 @@ WatchControl *sli_watch_find (pid_t pid);
 uint32_t sli_watch_wake (WatchControl *control, const char *directory);
 /* Puts it to sleep; false: a thread is still writing an event. */
 bool sli_watch_sleep (WatchControl *control, uint32_t number);
-bool sli_watch_is_alive (pid_t pid);
 /* Its arguments, ended by NULL. */
 char **sli_watch_command (pid_t pid);
 /* Its resident bytes; 0 if they are not known. */

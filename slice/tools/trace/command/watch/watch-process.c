@@ -137,22 +137,6 @@ sli_watch_sleep (WatchControl *control, uint32_t number)
   return false;
 }
 
-bool
-sli_watch_is_alive (pid_t pid)
-{
-  char *path = sli_tool_text ("/proc/%d/stat", (int) pid);
-  FILE *file = fopen (path, "re");
-  char state = 'X';
-
-  free (path);
-  if (file == NULL)
-    return false;
-  if (fscanf (file, "%*d (%*[^)]) %c", &state) != 1)
-    state = 'R';
-  fclose (file);
-  return state != 'Z' && state != 'X';
-}
-
 char **
 sli_watch_command (pid_t pid)
 {
