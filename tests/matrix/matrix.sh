@@ -3,7 +3,7 @@
 # for which users the library is what it should be: a table, one row a promise
 #
 #   matrix.sh [--roots=FOLDER] [--results=FOLDER] [--jobs=N] [--long] [ROW...]
-#   matrix.sh --table [--results=FOLDER]
+#   matrix.sh --table | --write [--results=FOLDER]
 #   matrix.sh --list
 #
 # Tests HEAD of the clone that it is in, as root on a Debian with debootstrap.
@@ -17,7 +17,8 @@
 # goes on with the same command; a row that is named runs in any case.  Results
 # and logs are in FOLDER/COMMIT (by default matrix-results beside the roots).
 # N systems are at work at once (2), a row of each.  At the end the table is
-# printed, as Markdown; the exit status is 1 if a row has failed.
+# printed, as Markdown; the exit status is 1 if a row has failed.  --write puts
+# it into docs/platforms.md.
 #
 # SPDX-License-Identifier: MIT
 
@@ -252,8 +253,8 @@ system ()
 
 table ()
 {
-  echo "Commit $(git -C "$source" rev-parse --short=8 "$commit"); the time is in"
-  echo "seconds, and in seconds of processor time."
+  echo "Commit $(git -C "$source" rev-parse --short=8 "$commit"); the time is" \
+    "in seconds, and in those of the processor."
   echo
   echo "| promise | system | command | passed | failed | skipped | time |"
   echo "|---|---|---|---|---|---|---|"
@@ -274,6 +275,41 @@ table ()
       printf "\n%d rows passed, %d failed, %d skipped, %d not run\n",
         n["passed"], n["failed"], n["skipped"], n["not run"]
     }'
+  failures
+}
+
+# failures: of each row that has failed, what has: its first lines
+failures ()
+{
+  grep -l '^[^|]*|[^|]*|[^|]*|[^|]*|failed|' "$folder"/*.row 2> /dev/null \
+    | while read -r row; do
+        name=${row##*/}
+        name=${name%.row}
+        printf '\n%s:\n\n' "$name"
+        log=$folder/$name.log
+        found=$(sed -n 's/^not ok [0-9]* - //p' "$log" | head -n 8)
+        test -n "$found" \
+          || found=$(sed -n 's/^ *FAIL: //p' "$log" | head -n 8)
+        echo "${found:-$(tail -n 8 "$log")}" | sed 's/^/    /'
+      done
+}
+
+# write: the table of docs/platforms.md, between its marks, is this one
+write ()
+{
+  page=$source/docs/platforms.md
+  table > "$folder/table"
+  awk -v table="$folder/table" '
+    /^<!-- end of the table -->$/ { inside = 0; n++; print "" }
+    !inside
+    /^<!-- the table -->$/ {
+      print ""
+      while ((getline line < table) > 0)
+        print line
+      inside = 1
+    }
+    END { exit n != 1 }' "$page" > "$folder/page" \
+    && cat "$folder/page" > "$page" || die "no table in $page"
 }
 
 names=
@@ -284,7 +320,7 @@ for argument; do
   --jobs=*) jobs=${argument#*=} ;;
   --long) long=yes ;;
   --list) rows; exit ;;
-  --table) action=table ;;
+  --table | --write) action=${argument#--} ;;
   --system=*) action=${argument#--} ;; # of its own calls
   -h | --help) sed -n '2,/^$/s/^# \{0,1\}//p' "$0"; exit ;;
   -*) die "unknown option: $argument" ;;
@@ -299,7 +335,7 @@ folder=${results:-$roots/matrix-results}/$commit
 mkdir -p "$folder" || exit 2
 
 case $action in
-table) table; exit ;;
+table | write) $action; exit ;;
 system=*) system "${action#*=}"; exit ;;
 esac
 
