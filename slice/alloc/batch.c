@@ -145,7 +145,7 @@ slice_free_unsized (void *block)
 CONTEXT_TEXT void
 sli_untraced_free_bulk (size_t n, void *const *blocks)
 {
-  bulk_free (n, blocks, "slice_free_bulk", CALL_SITE);
+  bulk_free (n, blocks, "ralloc_free", CALL_SITE);
 }
 
 CONTEXT_TEXT void

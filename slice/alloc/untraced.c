@@ -48,6 +48,13 @@ sli_untraced_free_slow (size_t size, void *block)
   sli_dispatch.untraced.free_any (size, block, CALL_SITE);
 }
 
+bool
+sli_untraced_end_is_whole (const void *block, size_t size)
+{
+  return sli_dispatch.path != PATH_CHECKING
+         || sli_checking_end_is_whole (block, size);
+}
+
 /* --- nodes that the registry knows --------------------------------------- */
 
 bool

@@ -19,8 +19,13 @@ void *sli_untraced_alloc_slow (size_t size);
 void *sli_untraced_try_alloc_slow (size_t size);
 void sli_untraced_free_slow (size_t size, void *block);
 
-/* As slice_free_bulk(). */
+/* As slice_free_bulk(), of blocks that hold nodes: messages name
+ * ralloc_free(). */
 void sli_untraced_free_bulk (size_t n, void *const *blocks);
+
+/* hardened and debug: false if bytes behind a live block of a chunk were
+ * written to; size is its requested one.  Other modes: true. */
+bool sli_untraced_end_is_whole (const void *block, size_t size);
 
 /* Frees live blocks of any classes, which are in the processor's cache, to the
  * thread's magazines, as slice_free1() does.  Not for the checking modes, nor

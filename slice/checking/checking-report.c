@@ -102,6 +102,24 @@ sli_checking_check_zones (char *block, size_t size, size_t chunk_bytes,
     sli_checking_report_zone (block, size, back_bytes, operation);
 }
 
+bool
+sli_checking_end_is_whole (const void *block, size_t size)
+{
+  size_t chunk_bytes;
+  ChunkRef ref;
+
+  if (sli_checking.mode == CHECKING_HARDENED)
+    return canary_is_whole (block, size);
+  if (sli_checking.mode != CHECKING_DEBUG)
+    return true;
+  chunk_find ((const char *) block - ZONE_BYTES, &ref);
+  if (ref.state != CHUNK_OUT)
+    return true;
+  chunk_bytes = sli_sizeclasses[ref.slab->class_index].chunk_bytes;
+  return sli_checking_zone_is_whole ((const char *) block + size,
+                                     chunk_bytes - ZONE_BYTES - size);
+}
+
 /* --- blocks -------------------------------------------------------------- */
 
 /* Which function a block came from, if the message needs it. */

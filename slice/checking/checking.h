@@ -116,6 +116,9 @@ _Noreturn void sli_checking_report_free (size_t size, const void *block,
 size_t sli_checking_tag_bytes (uint16_t tag);
 /* The exact requested size of a live block; 0 if it is none. */
 size_t sli_checking_block_size (const void *block);
+/* hardened and debug: false if bytes behind a live block of a chunk were
+ * written to; size is its requested one.  Other modes: true. */
+bool sli_checking_end_is_whole (const void *block, size_t size);
 /* The bytes between a chunk's start and its block's, and the most bytes that a
  * block in such a chunk has. */
 size_t sli_checking_front_bytes (void);

@@ -448,12 +448,12 @@ sli_context_held_bytes (const void *payload)
 }
 
 CONTEXT_TEXT size_t
-sli_context_payload_bytes (const void *payload)
+sli_context_payload_bytes (const void *payload, const char *operation)
 {
   size_t usable = sli_context_usable_bytes (payload);
 
   return UNLIKELY ((sli_context_mode & MODE_SLACK) != 0)
-             ? usable - sli_slack_check (payload, "a node's size")
+             ? usable - sli_slack_check (payload, operation)
              : usable;
 }
 
@@ -524,7 +524,7 @@ ralloc_usable_size_v1 (const void *ptr)
   if (ptr == NULL)
     return 0;
   sli_context_check (ptr, "ralloc_usable_size");
-  return sli_context_payload_bytes (ptr);
+  return sli_context_payload_bytes (ptr, "ralloc_usable_size");
 }
 
 size_t
@@ -550,7 +550,7 @@ ralloc_total_size (const void *ptr)
     sli_context_check (ptr, "ralloc_total_size");
   for (at = ptr; at != NULL; at = sli_context_walk (ptr, at))
     {
-      bytes += sli_context_payload_bytes (at);
+      bytes += sli_context_payload_bytes (at, "ralloc_total_size");
       if (sli_gc_is_context (at))
         bytes += sli_gc_bytes (at);
     }

@@ -158,7 +158,7 @@ void sli_context_warn (ErrorNumber number, const void *payload,
  * with the slabs of a gc context; the bytes of the payload. */
 size_t sli_context_block_bytes (const void *payload);
 size_t sli_context_held_bytes (const void *payload);
-size_t sli_context_payload_bytes (const void *payload);
+size_t sli_context_payload_bytes (const void *payload, const char *operation);
 /* The bytes of the payload with the slack, if that is marked. */
 size_t sli_context_usable_bytes (const void *payload);
 

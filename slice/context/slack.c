@@ -5,7 +5,9 @@
  * Where contents are checked (hardened, debug), at least one byte is left
  * behind each payload, and 16 behind a large one.  These bytes are filled.  So
  * the exact size of a node is known, and a write past its end is found when
- * the node is freed or resized, or its size is read.
+ * the node is freed or resized, or its size is read.  A write that passes over
+ * them hits the canary or the red zone behind the block, which is looked at as
+ * well, so that the message is about the node.
  *
  *   +-------------+--------+-----+--------+-------------+
  *   | payload     | 0xd5   | ... | 0xd5   | 0x80 + n-1  |
@@ -75,6 +77,21 @@ slack_is_whole (const unsigned char *slack, size_t n)
   return n == 1;
 }
 
+/* Returns true if nothing was written behind the node's block either, where a
+ * chunk has a canary or a red zone.  Large nodes have none. */
+static bool
+block_end_is_whole (const void *payload, size_t usable)
+{
+  const Node *node = head_of (payload);
+  const void *block = registered (payload);
+
+  if (block == payload)
+    return true;
+  return sli_untraced_end_is_whole (
+      block, (node->parent & NODE_HAS_PREFIX) == 0 ? usable + sizeof (Node)
+                                                   : slice_block_size (block));
+}
+
 size_t
 sli_slack_check (const void *payload, const char *operation)
 {
@@ -88,7 +105,8 @@ sli_slack_check (const void *payload, const char *operation)
   n = (size_t) end[-1] - SLACK_COUNT + 1;
   is_counted = end[-1] >= SLACK_COUNT && n <= usable;
   if (UNLIKELY (!is_counted
-                || !slack_is_whole (end - n, n)))
+                || !slack_is_whole (end - n, n)
+                || !block_end_is_whole (payload, usable)))
     sli_context_abort (
         ERROR_NODE_OVERRUN, payload,
         "bytes behind a node's payload were written: %s (%p), space "

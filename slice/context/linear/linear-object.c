@@ -412,7 +412,7 @@ readable_bytes (void *linear, const char *object)
   if (sli_context_mode & MODE_NODES)
     {
       sli_context_check (object, "ralloc_linear_realloc");
-      return sli_context_payload_bytes (object);
+      return sli_context_payload_bytes (object, "ralloc_linear_realloc");
     }
   prefix = linear_checked (linear, "ralloc_linear_realloc");
   end = (const char *) prefix + prefix->block_bytes;

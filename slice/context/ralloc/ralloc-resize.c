@@ -285,7 +285,7 @@ sli_context_resize (void *ptr, size_t size, size_t wanted,
     }
   if (UNLIKELY (sli_context_mode & MODE_DEBUG))
     sli_context_forget (ptr); /* it may move */
-  usable = sli_context_payload_bytes (ptr);
+  usable = sli_context_payload_bytes (ptr, operation);
   if (UNLIKELY ((sli_context_mode
                  & (MODE_TRAILING_HEADER | MODE_TRACED | MODE_SLACK))
                 != 0))

@@ -156,6 +156,113 @@ death_size (void)
   ralloc_free (node);
 }
 
+/* --- overruns that leave the slack whole --------------------------------- */
+
+enum
+{
+  SIZE_HIT = 40, /* with a header it fills a block but for 8 bytes */
+  HIT = 48       /* the first byte behind that block */
+};
+
+/* Writes the byte behind the block of a node that has a parent. */
+static char *
+node_hit (const char *options)
+{
+  void *root;
+  char *node;
+
+  test_options (options);
+  root = ralloc_context (NULL);
+  node = ralloc_size (root, SIZE_HIT);
+  /* Not what a canary could have there. */
+  ((volatile char *) node)[HIT] = (char) (node[HIT] ^ 0x55);
+  return node;
+}
+
+/* The message names the function that the program called. */
+static void
+hit_will_die (const char *call, const char *node)
+{
+  test_will_die ("slice: error 212: bytes behind a node's payload were "
+                 "written: %s (%p), space for 40 bytes*",
+                 call, node);
+}
+
+static void
+death_hit_free (void)
+{
+  char *node = node_hit ("hardened");
+
+  hit_will_die ("ralloc_free", node);
+  ralloc_free (node);
+}
+
+static void
+death_hit_free_debug (void)
+{
+  char *node = node_hit ("debug");
+
+  hit_will_die ("ralloc_free", node);
+  ralloc_free (node);
+}
+
+static void
+death_hit_try_free (void)
+{
+  char *node = node_hit ("hardened");
+
+  hit_will_die ("ralloc_try_free", node);
+  ralloc_try_free (node);
+}
+
+static void
+death_hit_children (void)
+{
+  char *node = node_hit ("hardened");
+
+  hit_will_die ("ralloc_free_children", node);
+  ralloc_free_children (ralloc_parent (node));
+}
+
+static void
+death_hit_tree (void)
+{
+  char *node = node_hit ("debug");
+
+  ralloc_context (node);
+  hit_will_die ("ralloc_free", node);
+  ralloc_free (ralloc_parent (node));
+}
+
+static void
+death_hit_resize (void)
+{
+  char *node = node_hit ("hardened");
+
+  hit_will_die ("reralloc_size", node);
+  reralloc_size (ralloc_parent (node), node, HIT);
+}
+
+static void
+death_hit_append (void)
+{
+  char *node = node_hit ("debug");
+
+  memset (node, 'x', SIZE_HIT - 1);
+  node[SIZE_HIT - 1] = '\0';
+  hit_will_die ("ralloc_strcat", node);
+  ralloc_strcat (&node, "x");
+}
+
+static void
+death_hit_size (void)
+{
+  char *node = node_hit ("hardened");
+
+  hit_will_die ("ralloc_usable_size", node);
+  ralloc_usable_size (node);
+}
+
 static void
 in_mode (const char *options)
 {
@@ -189,6 +296,16 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/ralloc-slack/hardened", hardened);
   test_add_fresh ("/slice/ralloc-slack/debug", debug);
   if (!test_is_slow ())
-    test_add_death ("/slice/ralloc-slack/size", death_size);
+    {
+      test_add_death ("/slice/ralloc-slack/size", death_size);
+      test_add_death ("/slice/ralloc-slack/hit/free", death_hit_free);
+      test_add_death ("/slice/ralloc-slack/hit/debug", death_hit_free_debug);
+      test_add_death ("/slice/ralloc-slack/hit/try-free", death_hit_try_free);
+      test_add_death ("/slice/ralloc-slack/hit/children", death_hit_children);
+      test_add_death ("/slice/ralloc-slack/hit/tree", death_hit_tree);
+      test_add_death ("/slice/ralloc-slack/hit/resize", death_hit_resize);
+      test_add_death ("/slice/ralloc-slack/hit/append", death_hit_append);
+      test_add_death ("/slice/ralloc-slack/hit/size", death_hit_size);
+    }
   return g_test_run ();
 }

@@ -240,9 +240,9 @@ kind_of (const void *payload)
 }
 
 static size_t
-own_bytes (const void *payload)
+own_bytes (const void *payload, const char *operation)
 {
-  return sli_context_payload_bytes (payload)
+  return sli_context_payload_bytes (payload, operation)
          + (sli_gc_is_context (payload) ? sli_gc_bytes (payload) : 0);
 }
 
@@ -274,7 +274,7 @@ text_enter (FILE *f, const void *payload, unsigned depth)
            2 * (int) (depth < INDENT_DEPTH_MAX ? depth : INDENT_DEPTH_MAX),
            "");
   print_escaped (f, name != NULL ? name : kind_of (payload), "\\");
-  fprintf (f, ": %zu bytes", own_bytes (payload));
+  fprintf (f, ": %zu bytes", own_bytes (payload, "ralloc_report"));
   if (name != NULL && kind_of (payload)[0] != 'n')
     fprintf (f, " (%s)", kind_of (payload));
   if (n > 1)
@@ -304,7 +304,7 @@ json_enter (FILE *f, const void *payload, unsigned depth)
       fputs (", \"name\": ", f);
       json_string (f, name_of (extension));
     }
-  fprintf (f, ", \"bytes\": %zu", own_bytes (payload));
+  fprintf (f, ", \"bytes\": %zu", own_bytes (payload, "ralloc_report_json"));
   if (depth <= TOTALS_DEPTH_MAX)
     fprintf (f, ", \"total_bytes\": %zu, \"total_nodes\": %zu",
              ralloc_total_size (payload), ralloc_total_nodes (payload));

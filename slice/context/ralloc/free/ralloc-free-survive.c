@@ -186,7 +186,8 @@ sli_free_child_survives (Walk *walk, void *at, void *child)
   if (!extension->asked)
     {
       if (extension->references != NULL
-          && holders_decide (&walk->search, walk, at, extension, "ralloc_free")
+          && holders_decide (&walk->search, walk, at, extension,
+                             walk->operation)
                  != FATE_GOES)
         return true;
       if (extension->refuses == NULL)
@@ -212,7 +213,7 @@ sli_free_child_survives (Walk *walk, void *at, void *child)
     extension->stays = true;
   else
     node_move_out (&walk->search, walk->fallback_parent, extension,
-                   "ralloc_free");
+                   walk->operation);
   return true;
 }
 
@@ -225,7 +226,7 @@ top_survives (void **ptr, Extension *extension, const char *operation)
   bool refused;
   Fate fate;
 
-  walk_begin (&asker, NULL, NULL, NULL);
+  walk_begin (&asker, NULL, NULL, NULL, operation);
   asker.search.walk = NULL;
   for (;;)
     {

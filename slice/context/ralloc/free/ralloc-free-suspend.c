@@ -146,7 +146,7 @@ sli_context_walks_stolen (void)
       Walk *inner;
 
       if (walk->keep != NULL && inner_walk_of (walk, walk->keep) != NULL)
-        keep_take (walk, "ralloc_free");
+        keep_take (walk, walk->operation);
       while (walk->fallback_parent != NULL
              && walk->fallback_parent != walk->keep
              && (inner = inner_walk_of (walk, walk->fallback_parent)) != NULL)

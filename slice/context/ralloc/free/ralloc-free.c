@@ -42,10 +42,10 @@ enum
 
 /* Examines a node that is freed next, in modes that do so. */
 static COLD void
-node_examine (void *payload)
+node_examine (const Walk *walk, void *payload)
 {
   if (sli_context_mode & MODE_SLACK)
-    sli_slack_check (payload, "ralloc_free");
+    sli_slack_check (payload, walk->operation);
   if (sli_context_mode & MODE_DEBUG)
     sli_context_forget (payload);
   if (sli_context_mode & MODE_TRACED)
@@ -136,13 +136,13 @@ run_free (Walk *walk, const void *at, void *child, void ***link,
       Node *node = head_of (child);
 
       if (examined && UNLIKELY (!sli_context_may_be_node (child)))
-        sli_context_damaged (child, "ralloc_free");
+        sli_context_damaged (child, walk->operation);
       if (UNLIKELY (node->pprev != *link))
-        sli_context_damaged (child, "ralloc_free");
+        sli_context_damaged (child, walk->operation);
       if (UNLIKELY (node->parent != (uintptr_t) at || node->child != NULL))
         break;
       if (examined)
-        node_examine (child);
+        node_examine (walk, child);
       /* The walk meets leaves of one size from high to low addresses.  One of
        * two neighbouring lines holds a header, unless chunks are long. */
       __builtin_prefetch ((char *) node - PREFETCH_BYTES, 1);
@@ -187,7 +187,7 @@ leaves_free (Walk *walk, const void *at, void *child, void **link,
           break;
         }
       if (examined)
-        node_examine (child);
+        node_examine (walk, child);
       link = &node->next;
       child = node->next;
       node->parent = NODE_DEAD;
@@ -199,7 +199,8 @@ leaves_free (Walk *walk, const void *at, void *child, void **link,
 
 /* The same in MODE_TRAILING_HEADER, for leaves only. */
 static COLD void *
-leaves_free_trailing (void *at, void **slot, bool examined)
+leaves_free_trailing (const Walk *walk, void *at, void **slot,
+                      bool examined)
 {
   void *child = *slot;
 
@@ -208,11 +209,11 @@ leaves_free_trailing (void *at, void **slot, bool examined)
       Node *node = sli_context_trailing_header (child);
 
       if (UNLIKELY (node->pprev != slot))
-        sli_context_damaged (child, "ralloc_free");
+        sli_context_damaged (child, walk->operation);
       if (node->parent != (uintptr_t) at || node->child != NULL)
         break;
       if (examined)
-        node_examine (child);
+        node_examine (walk, child);
       child = leaf_free_trailing (slot, child);
     }
   return child;
@@ -262,7 +263,7 @@ unusual_child_is_ours (Walk *walk, void *at, void **slot, void *child)
   *slot = child;
   node->pprev = slot;
   if (node_parent (node) != at)
-    sli_context_damaged (child, "ralloc_free");
+    sli_context_damaged (child, walk->operation);
   if (extension == NULL)
     return true;
   if (at == walk->keep && extension->stays)
@@ -287,7 +288,7 @@ walk_node (const void *payload, bool tail)
 
 /* Removes the child at the front of a list. */
 static ALWAYS_INLINE void
-first_child_unlink (void **slot, Node *node, bool tail)
+first_child_unlink (const Walk *walk, void **slot, Node *node, bool tail)
 {
   void *next = node->next;
 
@@ -297,7 +298,7 @@ first_child_unlink (void **slot, Node *node, bool tail)
       Node *next_node = walk_node (next, tail);
 
       if (UNLIKELY (next_node->pprev != &node->next))
-        sli_context_damaged (next, "ralloc_free");
+        sli_context_damaged (next, walk->operation);
       next_node->pprev = slot;
     }
   node->pprev = NODE_DYING;
@@ -313,11 +314,11 @@ walk_descend (Walk *walk, void *at, void **slot, void *child, bool tail,
   Node *node = walk_node (child, tail);
 
   if (examined && !tail)
-    sli_context_check_links (node, child, "ralloc_free");
+    sli_context_check_links (node, child, walk->operation);
   if (UNLIKELY (node->parent != (uintptr_t) at
                 && !unusual_child_is_ours (walk, at, slot, child)))
     return walk->at; /* only walk->keep can have moved */
-  first_child_unlink (slot, node, tail);
+  first_child_unlink (walk, slot, node, tail);
   return child;
 }
 
@@ -332,7 +333,7 @@ walk_ascend (Walk *walk, void **at, Node *node, bool tail, bool examined)
     {
       *at = (void *) node->parent;
       if (examined)
-        node_examine (payload);
+        node_examine (walk, payload);
       node->parent = NODE_DEAD;
       batch_push (walk, &walk->others, node);
       return true;
@@ -340,7 +341,7 @@ walk_ascend (Walk *walk, void **at, Node *node, bool tail, bool examined)
   if ((node->parent & NODE_EXT) != 0 && destructor_ran (walk, payload, node))
     return false;
   if (examined)
-    node_examine (payload);
+    node_examine (walk, payload);
   *at = node_parent (node);
   node_release (walk, payload, node);
   return true;
@@ -356,8 +357,9 @@ walk_below (Walk *walk, void *at, bool tail, bool examined)
     {
       Node *node = walk_node (at, tail);
       void **slot = walk_slot (walk, at, node);
-      void *child = tail ? leaves_free_trailing (at, slot, examined)
-                         : leaves_free (walk, at, *slot, slot, examined);
+      void *child = tail
+                        ? leaves_free_trailing (walk, at, slot, examined)
+                        : leaves_free (walk, at, *slot, slot, examined);
       const void *left = at;
 
       if (child != NULL)
@@ -405,7 +407,7 @@ sli_free_tree (void *ptr, Node *node, const char *operation)
 {
   Walk walk;
 
-  walk_begin (&walk, ptr, NULL, NULL);
+  walk_begin (&walk, ptr, NULL, NULL, operation);
   walk_detach (&walk, ptr, node, operation);
   if (context_has_suspended ())
     sli_free_look_outside (&walk);
@@ -467,7 +469,7 @@ ralloc_free_children (void *ctx)
     return;
   sli_context_check (ctx, "ralloc_free_children");
   word = context_enter (ctx, "ralloc_free_children");
-  walk_begin (&walk, ctx, ctx, ctx);
+  walk_begin (&walk, ctx, ctx, ctx, "ralloc_free_children");
   if (context_has_suspended ())
     sli_free_look_outside (&walk);
   walk_all (&walk);

@@ -65,6 +65,7 @@ typedef struct
 
 struct Walk
 {
+  const char *operation; /* the function that the user called */
   void *top;             /* the node that the user freed */
   void *keep;            /* top, if only its descendants are freed, or NULL */
   void *fallback_parent; /* where a refusing node moves: top's parent, or
@@ -89,8 +90,10 @@ SLICE_STATIC_ASSERT (sizeof (Walk) <= 21 * 1024,
                      "what ralloc_free() says of it");
 
 static inline void
-walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent)
+walk_begin (Walk *walk, void *top, void *keep, void *fallback_parent,
+            const char *operation)
 {
+  walk->operation = operation;
   walk->top = top;
   walk->keep = keep;
   walk->fallback_parent = fallback_parent;
