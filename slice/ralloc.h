@@ -247,8 +247,10 @@ rzalloc_size (const void *ctx, size_t size)
  *   descendant, a node that is being freed has a warning (211), whatever the
  *   new size.
  * Threads: tree.
- * Cost:  O(1) and the copying.  A node with more than 32 children takes
- *   O(children) at its first move only.
+ * Cost: a node that moves takes O(1) and the copying, or O(children) at the
+ *   first move if it has more than 32.  One of more than 2032 bytes that grows
+ *   is resized by the system's realloc(), which copies only if it has to; with
+ *   a recorder, or slices that are mallocs, each growth copies.
  * Source: Mesa reralloc_size().
  */
 SLICE_API void *reralloc_size (const void *ctx, void *ptr, size_t size);

@@ -26,8 +26,9 @@ enum
   /* The most children that are updated one by one when a node moves.  A node
    * with more gets an extension, to which its children point from then on. */
   INDIRECT_MIN = 32,
-  /* Larger blocks of malloc are likely mappings: they grow without a copy. */
-  REALLOC_MIN_BYTES = 128 * 1024
+  /* Larger blocks of malloc are likely mappings, whose realloc() moves pages.
+   * Smaller ones that shrink are copied: less than half remains. */
+  SHRINK_MIN_BYTES = 128 * 1024
 };
 
 /* The children of a node that has moved still point to its old address.  Up to
@@ -101,6 +102,13 @@ node_moved (void *old, void *payload)
   children_follow (node, payload);
 }
 
+static size_t
+large_bytes (size_t size)
+{
+  return sizeof (LargePrefix) + sizeof (Node)
+         + align_up (slack_add (size), NODE_ALIGN);
+}
+
 /* Resizes a large node by the system's realloc.  The map must never have an
  * address that another thread may get, so the note is removed first; memory
  * for the new one is reserved, as there is no way back. */
@@ -108,8 +116,7 @@ static void *
 large_resize (void *ptr, size_t size)
 {
   LargePrefix *prefix = (LargePrefix *) head_of (ptr) - 1;
-  size_t bytes = sizeof (LargePrefix) + sizeof (Node)
-                 + align_up (slack_add (size), NODE_ALIGN);
+  size_t bytes = large_bytes (size);
   void *payload = NULL, *now;
   MapReserve reserve;
 
@@ -217,13 +224,37 @@ slack_fits (void *ptr, size_t size, size_t old_size)
   return is_near || usable_fits (size, old_size);
 }
 
+/* Returns true if the system's realloc resizes a node.  If it grows at its
+ * place, or by pages that move, an array that grows by one element at a time
+ * is not copied at each step.
+ * (With a recorder, realloc would free the old address before the trace has
+ * the event.) */
+static inline bool
+resizes_by_realloc (const Node *node, size_t size, size_t usable)
+{
+  return (node->parent & NODE_HAS_PREFIX) != 0
+         && ((const size_t *) node)[-1] != KIND_ALIGNED
+         && (size > usable || size >= SHRINK_MIN_BYTES)
+         && (sli_context_mode & MODE_TRACED) == 0;
+}
+
+static void *
+resize_block (void *ptr, size_t size, size_t usable)
+{
+  return resizes_by_realloc (node_of (ptr), size, usable)
+             ? large_resize (ptr, size)
+             : node_move (ptr, size, usable);
+}
+
 static void *
 limited_resize (void *ptr, size_t size, size_t usable)
 {
   size_t before = sli_context_block_bytes (ptr);
   /* The bytes of the new block, at least.  If a limit forbids them, fail at
    * once; node_move() checks the bytes that the block has. */
-  size_t least = size + sizeof (Node);
+  size_t least = resizes_by_realloc (node_of (ptr), size, usable)
+                     ? large_bytes (size)
+                     : size + sizeof (Node);
   void *payload;
   size_t after;
 
@@ -232,7 +263,7 @@ limited_resize (void *ptr, size_t size, size_t usable)
       errno = ENOMEM;
       return NULL;
     }
-  payload = node_move (ptr, size, usable);
+  payload = resize_block (ptr, size, usable);
   if (payload == NULL)
     return NULL;
   after = sli_context_block_bytes (payload);
@@ -253,13 +284,7 @@ resize_slow (void *ptr, Node *node, size_t size, size_t usable)
     }
   if (node->parent & NODE_LIMITED)
     return limited_resize (ptr, size, usable);
-  /* (With a recorder, realloc would free the old address before the trace has
-   * the event.) */
-  if ((node->parent & NODE_HAS_PREFIX) && size >= REALLOC_MIN_BYTES
-      && ((const size_t *) node)[-1] != KIND_ALIGNED
-      && (sli_context_mode & MODE_TRACED) == 0)
-    return large_resize (ptr, size);
-  return node_move (ptr, size, usable);
+  return resize_block (ptr, size, usable);
 }
 
 /* `size' bytes are needed, `wanted' preferred: strings that grow want more

@@ -1,5 +1,6 @@
 /* test-ralloc-system.c - what contexts cost the system: clearing what is
- * known to be zero, memory that stays, calls to give it back
+ * known to be zero, copies of what grows, memory that stays, calls to give it
+ * back
  *
  * This program has memset(), madvise() and munmap() of its own, which the
  * library's calls come to, and counts them.
@@ -76,6 +77,78 @@ test_never_dirty (void)
   ralloc_free (root);
 }
 
+/* --- growing --- */
+
+enum { GROW_FROM = 2048, GROW_TO = 256 << 10, GROW_STEP = 8, MOVES_MAX = 40 };
+
+/* A node of its own tree, or with all that a move has to correct. */
+typedef struct
+{
+  void *holder, *parent, *older, *younger, *child;
+  unsigned char *array;
+} Growing;
+
+static void
+growing_new (Growing *growing, bool is_limited)
+{
+  void *parent = ralloc_context (NULL);
+
+  growing->parent = parent;
+  growing->holder = ralloc_context (NULL);
+  growing->older = ralloc_size (parent, 8);
+  growing->array = ralloc_size (parent, GROW_FROM);
+  growing->younger = ralloc_size (parent, 8);
+  growing->child = ralloc_size (growing->array, 8);
+  g_assert_true (ralloc_reference (growing->holder, growing->array));
+  if (is_limited)
+    g_assert_true (ralloc_set_limit (parent, 2 * GROW_TO));
+}
+
+static void
+growing_check (const Growing *growing)
+{
+  for (size_t i = GROW_FROM; i < GROW_TO; i++)
+    g_assert_cmpuint (growing->array[i], ==, (unsigned char) (i / GROW_STEP));
+  g_assert_true (ralloc_parent (growing->array) == growing->parent);
+  g_assert_true (ralloc_parent (growing->child) == growing->array);
+  g_assert_cmpuint (ralloc_total_nodes (growing->parent), ==, 5);
+  ralloc_free (growing->younger);
+  ralloc_free (growing->older);
+  ralloc_free (growing->parent); /* the reference keeps the array */
+  g_assert_true (ralloc_parent (growing->array) == growing->holder);
+  ralloc_free (growing->holder);
+}
+
+/* An array that grows by one element at a time is not copied at each step:
+ * malloc extends its block at the end of the heap. */
+static void
+test_grows_in_place (gconstpointer is_limited)
+{
+  Growing growing;
+  unsigned n_moves = 0;
+
+  growing_new (&growing, is_limited != NULL);
+  for (size_t n = GROW_FROM; n < GROW_TO; n += GROW_STEP)
+    {
+      void *before = growing.array;
+
+      growing.array = reralloc_size (growing.parent, before, n + GROW_STEP);
+      g_assert_nonnull (growing.array);
+      n_moves += growing.array != before;
+      memset (growing.array + n, (int) (n / GROW_STEP), GROW_STEP);
+    }
+  if (is_limited != NULL)
+    {
+      g_assert_cmpuint (ralloc_limit_used (growing.parent), >, GROW_TO);
+      g_assert_null (reralloc_size (growing.parent, growing.array,
+                                    2 * GROW_TO));
+    }
+  /* Under a tool each realloc() moves. */
+  if (!is_annotated () && !test_is_slow ())
+    g_assert_cmpuint (n_moves, <=, MOVES_MAX);
+  growing_check (&growing);
+}
+
 /* --- giving back --- */
 
 static uint64_t
@@ -150,6 +223,10 @@ main (int argc, char **argv)
 {
   test_init (&argc, &argv);
   g_test_add_func ("/slice/ralloc-system/never-dirty", test_never_dirty);
+  g_test_add_data_func ("/slice/ralloc-system/grows-in-place", NULL,
+                        test_grows_in_place);
+  g_test_add_data_func ("/slice/ralloc-system/grows-in-place/limited", "",
+                        test_grows_in_place);
   g_test_add_func ("/slice/ralloc-system/gives-back", test_gives_back);
   return g_test_run ();
 }
