@@ -375,4 +375,54 @@ equal diff-differs $? 1
 "$trace" diff "$t" "$t" > "$work/diff"
 equal diff-same $? 0
 
+# --- advice names the lines: where to make it, and each that frees ---
+cat > "$work/lines.c" << 'END'
+#include <stdlib.h>
+static void *list[200];
+__attribute__ ((noinline)) static void
+item_make (int i)
+{
+  list[i] = malloc (24); /* made */
+}
+__attribute__ ((noinline)) static void
+items_free (void)
+{
+  free (list[0]); /* first */
+  for (int i = 1; i < 200; i++)
+    free (list[i]); /* others */
+  list[0] = NULL;
+}
+int
+main (void)
+{
+  for (int round = 0; round < 50; round++)
+    {
+      for (int i = 0; i < 200; i++)
+        item_make (i);
+      items_free ();
+    }
+}
+END
+$CC -g -O1 -fno-builtin "$work/lines.c" -o "$work/lines" || exit 1
+line_of () # mark
+{
+  grep -n "/\* $1 \*/" "$work/lines.c" | sed 's/:.*//'
+}
+"$trace" record -q -o "$work/lines.trace" -- "$work/lines"
+"$trace" patterns "$work/lines.trace" -o "$work/lines.json"
+"$trace" advise "$work/lines.json" -o "$work/lines.advice"
+equal lines-free "$(for i in 0 1
+  do json "$work/lines.advice" sites.0.frees_to_rewrite.$i.function
+    json "$work/lines.advice" sites.0.frees_to_rewrite.$i.line
+    json "$work/lines.advice" sites.0.frees_to_rewrite.$i.percent
+  done | tr '\n' ' ')" \
+  "items_free $(line_of others) 99.5 items_free $(line_of first) 0.5 "
+expect_found lines-make "in item_make (.*lines.c:$(line_of made))," \
+  "$(json "$work/lines.advice" sites.0.where)"
+"$check" "$schema" "$work/lines.json" "$work/lines.advice" > "$work/said"
+equal lines-schema "$?$(head -n 1 "$work/said")" 0
+"$trace" report "$work/lines.json" -o "$work/lines.html"
+expect_found lines-page "lines.c:$(line_of first)</span>" \
+  "$(cat "$work/lines.html")"
+
 finish

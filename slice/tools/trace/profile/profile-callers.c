@@ -20,7 +20,9 @@ caller_compare (const void *a, const void *b)
 
   if (left->allocs != right->allocs)
     return left->allocs < right->allocs ? 1 : -1;
-  return strcmp (left->function, right->function);
+  return left->line != right->line
+             ? (left->line > right->line) - (left->line < right->line)
+             : strcmp (left->function, right->function);
 }
 
 typedef struct
@@ -29,6 +31,19 @@ typedef struct
   uint32_t n, capacity;
   Table by_name; /* a caller's index plus 1 */
 } CallerList;
+
+static Caller *
+caller_append (CallerList *list, const Caller *caller)
+{
+  if (list->n + 1 >= list->capacity)
+    {
+      list->capacity = list->capacity * 2 + 16;
+      list->callers = sli_tool_grow (list->callers,
+                                     list->capacity * sizeof (Caller));
+    }
+  list->callers[list->n] = *caller;
+  return &list->callers[list->n++];
+}
 
 static void
 caller_add (CallerList *list, const char *function, uint64_t allocs,
@@ -39,17 +54,38 @@ caller_add (CallerList *list, const char *function, uint64_t allocs,
 
   if (*number == 0)
     {
-      if (list->n + 1 >= list->capacity)
-        {
-          list->capacity = list->capacity * 2 + 16;
-          list->callers = sli_tool_grow (list->callers,
-                                         list->capacity * sizeof (Caller));
-        }
-      list->callers[list->n] = (Caller){ .function = function };
-      *number = ++list->n;
+      caller_append (list, &(Caller){ .function = function });
+      *number = list->n;
     }
   list->callers[*number - 1].allocs += allocs;
   list->callers[*number - 1].bytes += bytes;
+}
+
+static bool
+is_same_place (const Caller *a, const Caller *b)
+{
+  return a->line == b->line && strcmp (a->function, b->function) == 0
+         && (a->file == b->file
+             || (a->file != NULL && b->file != NULL
+                 && strcmp (a->file, b->file) == 0));
+}
+
+/* The same by function and line: few places free a site's blocks. */
+static void
+place_add (CallerList *list, const Caller *place)
+{
+  Caller *at = list->callers;
+  Caller *end = at + list->n;
+
+  while (at < end && !is_same_place (at, place))
+    at++;
+  if (at == end)
+    {
+      caller_append (list, place);
+      return;
+    }
+  at->allocs += place->allocs;
+  at->bytes += place->bytes;
 }
 
 static Caller *
@@ -119,9 +155,23 @@ sli_profile_callers (const Profile *profile, uint32_t result,
   return callers_end (&list);
 }
 
-/* The innermost frame that all of a site's stacks share: an arena for it must
- * be made there or further out. */
-const char *
+/* A node's frame. */
+static Caller
+frame_place (const Profile *profile, uint32_t node)
+{
+  Caller place = { .function = frame_function (profile, node) };
+  const Symbol *symbol;
+
+  if (node < TRACE_N_FIXED_NODES)
+    return place;
+  symbol = sli_symbols_find (profile->symbols, profile->reader->pcs[node]);
+  place.file = symbol->file;
+  place.line = symbol->file == NULL ? 0 : symbol->line;
+  return place;
+}
+
+/* An arena for the site must be made there or further out. */
+Caller
 sli_profile_common (const Profile *profile, uint32_t result)
 {
   const TraceReader *reader = profile->reader;
@@ -143,7 +193,8 @@ sli_profile_common (const Profile *profile, uint32_t result)
         else
           other = reader->parents[other];
     }
-  return common == UINT32_MAX ? "" : frame_function (profile, common);
+  return common == UINT32_MAX ? (Caller){ .function = "" }
+                              : frame_place (profile, common);
 }
 
 /* The program's own frame that frees; not inline code of headers or an
@@ -169,10 +220,14 @@ sli_profile_free_sites (const Profile *profile, uint32_t result)
     {
       const FreePair *pair = &profile->free_pairs[i];
 
-      if (pair->result == result)
-        caller_add (&list,
-                    frame_function (profile, free_node (profile, pair->node)),
-                    rounded_count (pair->n), rounded_count (pair->bytes));
+      Caller place;
+
+      if (pair->result != result)
+        continue;
+      place = frame_place (profile, free_node (profile, pair->node));
+      place.allocs = rounded_count (pair->n);
+      place.bytes = rounded_count (pair->bytes);
+      place_add (&list, &place);
     }
   return callers_end (&list);
 }

@@ -137,15 +137,19 @@ rounded_count (double sum)
 typedef struct
 {
   const char *function;
+  const char *file; /* of free sites, where it is known; else NULL */
+  uint32_t line;
   uint64_t allocs, bytes;
 } Caller;
 
 /* Sorted by allocations; ends with function NULL; freed by the caller. */
 Caller *sli_profile_callers (const Profile *profile, uint32_t result,
                              const char *expression);
-const char *sli_profile_common (const Profile *profile, uint32_t result);
-/* The functions that free the site's blocks, as the last reading has noted
- * them.  The caller frees the result. */
+/* The innermost function that all of the site's stacks share, and its call in
+ * the file, if that is known. */
+Caller sli_profile_common (const Profile *profile, uint32_t result);
+/* The functions, and their lines, that free the site's blocks, as the last
+ * reading has noted them.  The caller frees the result. */
 Caller *sli_profile_free_sites (const Profile *profile, uint32_t result);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define PRINTED_MAX 30 /* sites */
+#define FREES_MAX 6    /* places that free a site's blocks */
 
 static const struct
 {
@@ -96,20 +97,39 @@ resets_of (const Advice *advice)
                         n);
 }
 
+/* "f (file.c:12)", or the function alone.  The caller frees it. */
+static char *
+function_text (const char *function, const char *file, double line)
+{
+  return file == NULL || *file == '\0'
+             ? sli_tool_text ("%s", function)
+             : sli_tool_text ("%s (%s:%.0f)", function, file, line);
+}
+
+static char *
+common_of (const JsonValue *site)
+{
+  char *place = function_text (sli_json_string (site, "common"),
+                               sli_json_string (site, "common_file"),
+                               sli_json_number (site, "common_line"));
+  char *text = sli_tool_text (
+      "in %s, which all calls come through, or further out", place);
+
+  free (place);
+  return text;
+}
+
 /* The name of the place, without details. */
 static char *
 place_of (const Advice *advice)
 {
   const char *owner = sli_json_string (advice->site, "owner");
   const char *scope = sli_json_string (advice->site, "scope");
-  const char *common = sli_json_string (advice->site, "common");
 
   if (strcmp (advice->class, "owner") == 0)
     return sli_tool_text ("with each object of: %s", owner);
   if (strcmp (advice->class, "scope") != 0)
-    return sli_tool_text ("in %s, which all calls come through, or further "
-                          "out",
-                          common);
+    return common_of (advice->site);
   if (sli_json_number (advice->site, "scope_is_function") != 0)
     return sli_tool_text ("in each call of %s, or each round of a loop in it, "
                           "from its begin to its end",
@@ -142,11 +162,20 @@ where_write (JsonOut *out, const Advice *advice)
   free (where);
   frees = sli_json_get (advice->site, "free_sites");
   sli_json_begin (out, "frees_to_rewrite", '[');
-  for (size_t i = 0; frees != NULL && i < frees->n_items && i < 6; i++)
+  for (size_t i = 0; frees != NULL && i < frees->n_items && i < FREES_MAX;
+       i++)
     {
       sli_json_begin (out, NULL, '{');
       sli_json_text (out, "function",
                      sli_json_string (&frees->items[i], "function"));
+      if (sli_json_get (&frees->items[i], "file") != NULL)
+        {
+          sli_json_text (out, "file",
+                         sli_json_string (&frees->items[i], "file"));
+          sli_json_uint (
+              out, "line",
+              (uint64_t) sli_json_number (&frees->items[i], "line"));
+        }
       sli_json_real (out, "percent",
                      sli_json_number (&frees->items[i], "percent"));
       sli_json_end (out, '}');
@@ -244,6 +273,24 @@ sli_advice_write (JsonOut *out, const Advise *advise, const Advice *advices,
   sli_json_end (out, '}');
 }
 
+/* What goes, or becomes another call. */
+static void
+frees_print (const JsonValue *frees)
+{
+  for (size_t i = 0; frees != NULL && i < frees->n_items && i < FREES_MAX;
+       i++)
+    {
+      const JsonValue *at = &frees->items[i];
+      char *place = function_text (sli_json_string (at, "function"),
+                                   sli_json_string (at, "file"),
+                                   sli_json_number (at, "line"));
+
+      printf ("    freed in %s: %.1f %%\n", place,
+              sli_json_number (at, "percent"));
+      free (place);
+    }
+}
+
 static void
 one_print (size_t number, const Advice *advice)
 {
@@ -268,6 +315,7 @@ one_print (size_t number, const Advice *advice)
   where = where_of (advice);
   printf ("    %s\n    %s\n", hint_of (advice->class), where);
   free (where);
+  frees_print (sli_json_get (advice->site, "free_sites"));
 }
 
 void

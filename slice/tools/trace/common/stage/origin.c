@@ -6,6 +6,25 @@
 #include "tools/trace/common/tool.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+void
+sli_origin_watch (JsonOut *out, const Profile *profile)
+{
+  const TraceFileHead *head = &profile->reader->head;
+  time_t began = (time_t) (head->start_unix_nsec / 1000000000u);
+  char text[64];
+  struct tm date;
+
+  if ((head->flags & TRACE_FLAG_WATCHED) == 0)
+    return;
+  strftime (text, sizeof text, "%Y-%m-%d %H:%M:%S UTC",
+            gmtime_r (&began, &date));
+  sli_json_begin (out, "watch", '{');
+  sli_json_uint (out, "pid", head->pid);
+  sli_json_text (out, "began", text);
+  sli_json_end (out, '}');
+}
 
 void
 sli_origin_write (JsonOut *out, const Profile *profile)

@@ -19,6 +19,8 @@ typedef struct
 
 /* "recording" and "options". */
 void sli_origin_write (JsonOut *out, const Profile *profile);
+/* Of a watch: which process, and when its recorder woke. */
+void sli_origin_watch (JsonOut *out, const Profile *profile);
 /* The same for a file that was made from a document. */
 void sli_origin_copy (JsonOut *out, const JsonValue *document);
 

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define N_CALLERS_MAX 12
 #define N_SIZES_MAX 8
@@ -167,6 +166,17 @@ sizes_write (JsonOut *out, const Profile *profile, const SiteStats *stats)
 }
 
 static void
+place_write (JsonOut *out, const Caller *at, const char *function,
+             const char *file, const char *line)
+{
+  sli_json_text (out, function, at->function);
+  if (at->file == NULL)
+    return;
+  sli_json_text (out, file, at->file);
+  sli_json_uint (out, line, at->line);
+}
+
+static void
 callers_write (JsonOut *out, const char *key, Caller *callers)
 {
   uint64_t allocs = 0, rest = 0;
@@ -183,7 +193,7 @@ callers_write (JsonOut *out, const char *key, Caller *callers)
           continue;
         }
       sli_json_begin (out, NULL, '{');
-      sli_json_text (out, "function", at->function);
+      place_write (out, at, "function", "file", "line");
       sli_json_uint (out, "calls", at->allocs);
       sli_json_uint (out, "bytes", at->bytes);
       sli_json_real (out, "percent",
@@ -316,8 +326,10 @@ static void
 pictures_write (JsonOut *out, const Profile *profile, uint32_t index,
                 const char *passes)
 {
+  Caller common = sli_profile_common (profile, index);
+
   callers_write (out, "callers", sli_profile_callers (profile, index, NULL));
-  sli_json_text (out, "common", sli_profile_common (profile, index));
+  place_write (out, &common, "common", "common_file", "common_line");
   if (passes != NULL)
     callers_write (out, "passes",
                    sli_profile_callers (profile, index, passes));
@@ -532,22 +544,6 @@ classes_write (JsonOut *out, const Profile *profile)
   sli_json_end (out, '}');
 }
 
-/* Which process was watched, and when its recorder woke. */
-static void
-watch_write (JsonOut *out, const TraceFileHead *head)
-{
-  time_t began = (time_t) (head->start_unix_nsec / 1000000000u);
-  char text[64];
-  struct tm date;
-
-  strftime (text, sizeof text, "%Y-%m-%d %H:%M:%S UTC",
-            gmtime_r (&began, &date));
-  sli_json_begin (out, "watch", '{');
-  sli_json_uint (out, "pid", head->pid);
-  sli_json_text (out, "began", text);
-  sli_json_end (out, '}');
-}
-
 void
 sli_profile_write (const Profile *profile, FILE *file, const char *passes)
 {
@@ -563,8 +559,7 @@ sli_profile_write (const Profile *profile, FILE *file, const char *passes)
   sli_json_text (&out, "unwinder", sli_trace_unwinder (profile->reader));
   if (profile->sample_bytes > 0)
     sli_json_uint (&out, "sample_bytes", profile->sample_bytes);
-  if ((profile->reader->head.flags & TRACE_FLAG_WATCHED) != 0)
-    watch_write (&out, &profile->reader->head);
+  sli_origin_watch (&out, profile);
   totals_write (&out, profile);
   if (profile->sample_bytes == 0)
     classes_write (&out, profile);
