@@ -126,7 +126,10 @@ alloc_tests = \
 %C%_checking_test_tool_mode_LDADD = $(observe_test_libs)
 %C%_alloc_test_trim_LDADD = $(observe_test_libs)
 
-heap_tests = %D%/heap/test-heap
+heap_tests = \
+	%D%/heap/test-aligned \
+	%D%/heap/test-heap
+%C%_heap_test_aligned_LDADD = $(slice_test_libs)
 %C%_heap_test_heap_LDADD = $(slice_test_libs)
 
 observe_tests = \

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "checking-contents.h"
 #include "checking-state.h"
 #include "base/diag.h"
 #include "port/compiler.h"
@@ -70,6 +71,19 @@ sli_checking_note_heap (void *block)
 
   if (tag != NULL) /* else it is a block of malloc */
     STORE (tag, (uint16_t) (LOAD (tag) | TAG_HEAP));
+}
+
+void
+sli_checking_note_aligned_heap (void *block, size_t size)
+{
+  ChunkRef ref;
+  uint16_t *tag = tag_if_live (block, &ref);
+
+  require (tag != NULL && size <= tag_size (LOAD (tag)));
+  assert_here (sli_checking.front_bytes == 0);
+  if (sli_checking.mode == CHECKING_HARDENED)
+    canary_write (block, size);
+  STORE (tag, (uint16_t) (TAG_HEAP | (TAG_LIVE + size)));
 }
 
 void

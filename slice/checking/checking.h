@@ -108,6 +108,9 @@ void sli_checking_unnote_aligned (size_t size, void *block,
  * noted ends the program. */
 void sli_checking_note_heap (void *block);
 void sli_checking_unnote_heap (void *block, const char *operation);
+/* Notes a live block of the heap, and that it has only `size' of its bytes: the
+ * others are there for its alignment. */
+void sli_checking_note_aligned_heap (void *block, size_t size);
 /* Ends the program: an address in a slab is freed as a block of malloc. */
 _Noreturn void sli_checking_report_free (size_t size, const void *block,
                                          const char *operation);

@@ -230,10 +230,12 @@ HEAP_TEXT static void *
 large_attempt (size_t size, size_t alignment, bool *is_zero)
 {
   bool run_can_align = alignment <= sli_page_granule_bytes ();
+  size_t medium = size + sli_guard_bytes_aligned (alignment, size);
   void *block = NULL;
 
-  if (size <= MEDIUM_BYTES_MAX && run_can_align)
-    block = sli_medium_alloc (size, alignment, is_zero);
+  size += sli_guard_bytes ();
+  if (medium <= MEDIUM_BYTES_MAX && run_can_align)
+    block = sli_medium_alloc (medium, alignment, is_zero);
   if (block == NULL && size <= heap.run_usual && run_can_align)
     block = sli_run_alloc (size, is_zero);
   if (block == NULL)
@@ -248,16 +250,15 @@ large_attempt (size_t size, size_t alignment, bool *is_zero)
 static void *
 large_alloc (size_t size, size_t alignment, bool *is_zero)
 {
-  size_t needed = size + sli_guard_bytes ();
   void *block;
 
   if (size > PTRDIFF_MAX - sli_guard_bytes ())
     return NULL;
-  block = large_attempt (needed, alignment, is_zero);
+  block = large_attempt (size, alignment, is_zero);
   if (UNLIKELY (block == NULL))
     {
       slice_heap_trim ();
-      block = large_attempt (needed, alignment, is_zero);
+      block = large_attempt (size, alignment, is_zero);
     }
   return block;
 }
@@ -314,18 +315,23 @@ slice_heap_alloc0 (size_t size)
   return sli_heap_alloc_any (1, size, true, CALL_SITE);
 }
 
-/* Allocates a small block whose class has the alignment; NULL: no class
- * has. */
+/* Allocates a small block whose class has the alignment; NULL: no class has,
+ * or blocks do not begin where their chunks do. */
 HEAP_TEXT static void *
 small_alloc_aligned (size_t alignment, size_t size, const void *site)
 {
-  size_t bytes = align_up (max_size (size, 1), alignment);
+  size_t behind = SLICE_SIZE_MAX - sli_dispatch.size_max; /* a canary */
+  size_t bytes = align_up (max_size (size, 1) + behind, alignment);
+  void *block;
 
-  if (sli_dispatch.path == PATH_CHECKING || bytes < size
-      || !heap_is_small (bytes)
+  if (sli_checking_front_bytes () != 0 || bytes < size
+      || bytes > SLICE_SIZE_MAX
       || sli_sizeclass_alignment (SLICE_CLASS_V1 (bytes)) < alignment)
     return NULL;
-  return small_alloc (bytes, alignment, site);
+  block = small_alloc (bytes - behind, alignment, site);
+  if (UNLIKELY (sli_dispatch.path == PATH_CHECKING) && block != NULL)
+    sli_checking_note_aligned_heap (block, max_size (size, 1));
+  return block;
 }
 
 HEAP_TEXT void *

@@ -45,7 +45,9 @@ typedef Slab HeapRun;
 enum
 {
   HEAP_LIVE = 0, /* own_words: blocks that the program has, a bit each */
-  HEAP_FREE = 1  /* blocks that are free in the run; under the class lock */
+  HEAP_FREE = 1, /* blocks that are free in the run; under the class lock */
+  HEAP_WHOLE = 2 /* the checking modes: blocks without a guard, whose size is
+                    that of the run's blocks */
 };
 
 /* The bytes of a run that is one block. */
@@ -123,6 +125,9 @@ void sli_medium_check (const char *start, HeapRun *run, const void *block,
 void sli_medium_free (char *start, HeapRun *run, void *block,
                       const char *operation);
 size_t sli_medium_bytes (const HeapRun *run);
+/* Notes whether a live block has no guard.  A block of another kind has one. */
+void sli_medium_note_whole (const void *block, bool is_whole);
+bool sli_medium_is_whole (const void *block);
 /* Returns the blocks of the caches to their runs. */
 void sli_medium_trim (void);
 void sli_medium_each_lock (void (*act) (Lock *lock));
@@ -167,9 +172,12 @@ Lock *sli_mapped_lock (void);
 
 /* --- guard.c --- */
 
-/* In the checking modes a larger block has its size and a canary behind it. */
+/* In the checking modes a larger block has its size and a canary behind it,
+ * unless its size is that of its run's blocks. */
 void sli_guard_init (void);
 size_t sli_guard_bytes (void);
+/* The same for a medium block; 0: its guard would take too much. */
+size_t sli_guard_bytes_aligned (size_t alignment, size_t size);
 void sli_guard_write (void *block, size_t size, size_t usable);
 /* The size of a block; ends the program if bytes behind it were written to. */
 size_t sli_guard_check (const void *block, size_t usable,

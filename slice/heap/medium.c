@@ -5,7 +5,7 @@
  * 25); a thread holds one at a time.
  * Design: chapter 14.
  *
- *   sizes:  8 in each doubling, from 576 to 32768 (sizes up to 2064 only for
+ *   sizes:  8 in each doubling, from 144 to 32768 (sizes up to 2064 only for
  *           alignments that slices don't have); and for each a fitted size,
  *           the largest that the program has requested of it, if it has many
  *
@@ -36,9 +36,9 @@ enum
 {
   STEPS = 8,             /* sizes in a doubling */
   STEP_SHIFT = 3,
-  SIZE_SHIFT_MIN = 9,    /* the sizes begin above 512: those up to 2064 are for
+  SIZE_SHIFT_MIN = 7,    /* the sizes begin above 128: those up to 2064 are for
                             alignments that slices don't have */
-  MEDIUM_CLASSES = 48,   /* up to MEDIUM_BYTES_MAX */
+  MEDIUM_CLASSES = 64,   /* up to MEDIUM_BYTES_MAX */
   ALL_CLASSES = 2 * MEDIUM_CLASSES, /* with the fitted ones, behind them */
   RUN_GRANULES = 9,      /* the longest run that is cut */
   WASTE_DIVISOR = 32,    /* the shortest run that wastes at most this part */
@@ -461,6 +461,34 @@ HEAP_TEXT size_t
 sli_medium_bytes (const HeapRun *run)
 {
   return run_class (run)->bytes;
+}
+
+void
+sli_medium_note_whole (const void *block, bool is_whole)
+{
+  HeapRun *run = NULL;
+  const char *start = heap_run_of (block, &run);
+  uint64_t bit = start != NULL && run->state == SLAB_HEAP_MEDIUM
+                     ? block_bit (start, run, block)
+                     : 0;
+
+  assert_here (bit != 0 || !is_whole);
+  if (is_whole)
+    __atomic_fetch_or (&run->own_words[HEAP_WHOLE], bit, __ATOMIC_RELAXED);
+  else if (bit != 0)
+    __atomic_fetch_and (&run->own_words[HEAP_WHOLE], ~bit, __ATOMIC_RELAXED);
+}
+
+bool
+sli_medium_is_whole (const void *block)
+{
+  HeapRun *run = NULL;
+  const char *start = heap_run_of (block, &run);
+
+  return start != NULL && run->state == SLAB_HEAP_MEDIUM
+         && (LOAD (&run->own_words[HEAP_WHOLE])
+             & block_bit (start, run, block))
+                != 0;
 }
 
 HEAP_TEXT void

@@ -54,6 +54,7 @@ sli_heap_new_run (unsigned n_granules, SlabState state, HeapRun **run,
   (*run)->n_carved = 0;
   (*run)->own_words[HEAP_LIVE] = 0;
   (*run)->own_words[HEAP_FREE] = 0;
+  (*run)->own_words[HEAP_WHOLE] = 0;
   STORE (&(*run)->state, (uint8_t) state);
   sli_heap_count_runs (
       1, (ptrdiff_t) (n_granules * sli_page_granule_bytes ()), 0);
