@@ -171,6 +171,7 @@ typedef struct
 } SliceArenaStats;
 
 /** Returns the pages that the arenas' shared spans keep for the next arena.
+ * What sources that were made by the functions below keep is not affected.
  *
  * @param keep_bytes  how much may stay; 0 returns everything
  * @return            bytes returned
@@ -241,20 +242,32 @@ SLICE_API const SliceSource *slice_source_huge_new (SliceHugeKind kind,
                                                     size_t keep_bytes);
 
 /** A source of the memory of a file, which may be larger than the machine's
- * memory.  The file grows as needed.  Returned memory is punched out of it if
- * the file system can do that.  After a fork() parent and child share the
- * memory, and each sees what the other writes: one of the two must not use the
- * arenas of this source any more, nor destroy them.
+ * memory.  The file grows as needed, by 1 MiB or, for a larger block, by what
+ * that needs.  The disk's space for it is reserved before it is used: if the
+ * disk is full, or the file would exceed the process's limit (RLIMIT_FSIZE),
+ * there is no memory.  Where the file system can't reserve space (fallocate()
+ * fails with EOPNOTSUPP), a write to an object on a full disk ends the process
+ * by SIGBUS.
+ *
+ * Returned memory is punched out of the file, if the file system can do that,
+ * in pieces of 1 MiB; the file's size stays.  One empty MiB stays for the next
+ * request until the source is destroyed; slice_arena_trim() does not return it.
+ * After a fork() parent and child share the memory, and each sees what the
+ * other writes: one of the two must not use the arenas of this source any
+ * more, nor destroy them.
  *
  * @param fd         a regular file open for reading and writing, or a memfd.
  *                   It is duplicated; its contents are overwritten
- * @param max_bytes  the most that the file may grow to; addresses for it are
- *                   reserved at once
- * @return           the source, or NULL with errno set (EBADF, EINVAL,
- *                   ENOMEM)
+ * @param max_bytes  the most that the file may grow to, 1 MiB at least;
+ *                   addresses for it are reserved at once
+ * @return           the source, or NULL with errno set: EBADF (no descriptor,
+ *                   or one that is not open for both), EINVAL (no regular
+ *                   file, or max_bytes is out of range), ENOMEM, or what a
+ *                   system call has set
  *
  * Threads: any may use the source at once.
- * Cost: a system call when the file grows or shrinks.
+ * Cost: a system call or two when the file grows or shrinks; to reserve 1 MiB
+ *   of a memfd takes as long as to clear it.
  */
 SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
 

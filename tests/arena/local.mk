@@ -14,6 +14,7 @@ arena_tests = \
 	%D%/pool/test-pool \
 	%D%/pool/test-pool-phases \
 	%D%/test-resizes \
+	%D%/source/test-source-file \
 	%D%/test-sources \
 	%D%/stack/test-stack \
 	%D%/tlsf/test-tlsf \
@@ -72,6 +73,9 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_test_resizes_LDADD = $(slice_test_libs)
 %C%_test_sources_SOURCES = %D%/test-sources.c $(arena_test_sources)
 %C%_test_sources_LDADD = $(slice_test_libs)
+%C%_source_test_source_file_SOURCES = %D%/source/test-source-file.c \
+	$(arena_test_sources)
+%C%_source_test_source_file_LDADD = $(slice_test_libs)
 %C%_stack_test_stack_SOURCES = %D%/stack/test-stack.c $(arena_test_sources)
 %C%_stack_test_stack_LDADD = $(slice_test_libs)
 %C%_tlsf_test_tlsf_SOURCES = %D%/tlsf/test-tlsf.c $(arena_test_sources)

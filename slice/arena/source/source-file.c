@@ -10,7 +10,9 @@
  *             free_units: 0 1 0 0 1
  *
  * A returned unit becomes a hole in the file, and is used again before the
- * file grows further.
+ * file grows further.  Before a unit is used, its memory is reserved: a write
+ * through the mapping to a part of the file without memory would end the
+ * program by SIGBUS if the disk is full.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,6 +33,9 @@
 
 /* The unit by which a file grows. */
 #define FILE_SPAN_BYTES MIB (1)
+
+/* Slices request extents at multiples of a region. */
+#define FILE_ALIGNMENT MIB (2)
 
 /* One empty unit stays, so that the file does not grow and shrink in turn. */
 #define FILE_KEEP_BYTES FILE_SPAN_BYTES
@@ -66,15 +71,28 @@ unit_flip (FileSource *file, size_t unit)
   file->free_units[unit / 64] ^= UINT64_C (1) << (unit % 64);
 }
 
-/* The first of n returned units in a row, or SIZE_MAX. */
+/* The number of units from one on to the next aligned address. */
 static size_t
-file_find_free (const FileSource *file, size_t n)
+unit_gap (const FileSource *file, size_t unit, size_t alignment)
+{
+  uintptr_t address = (uintptr_t) file->start + unit * FILE_SPAN_BYTES;
+
+  return (-address & (alignment - 1)) / FILE_SPAN_BYTES;
+}
+
+/* The first of n returned units in a row at an aligned address, or
+ * SIZE_MAX. */
+static size_t
+file_find_free (const FileSource *file, size_t n, size_t alignment)
 {
   size_t run = 0;
 
   for (size_t unit = 0; unit < file->file_bytes / FILE_SPAN_BYTES; unit++)
     {
-      run = unit_is_free (file, unit) ? run + 1 : 0;
+      if (!unit_is_free (file, unit))
+        run = 0;
+      else if (run > 0 || unit_gap (file, unit, alignment) == 0)
+        run++;
       if (run == n)
         return unit + 1 - n;
     }
@@ -93,24 +111,47 @@ file_map_more (const FileSource *file, size_t offset, size_t bytes)
          != MAP_FAILED;
 }
 
-/* Grows the file, under the lock, which protects its size. */
+/* Grows the file, under the lock, which protects its size.  Units before the
+ * aligned address are as returned ones. */
 static size_t
-file_append (FileSource *file, size_t n)
+file_append (FileSource *file, size_t n, size_t alignment)
 {
-  size_t bytes = n * FILE_SPAN_BYTES;
-  size_t unit;
+  size_t end = file->file_bytes / FILE_SPAN_BYTES;
+  size_t unit = end + unit_gap (file, end, alignment);
+  size_t bytes = (unit + n - end) * FILE_SPAN_BYTES;
 
   if (bytes > file->max_bytes - file->file_bytes
-      || ftruncate (file->fd, (off_t) (file->file_bytes + bytes)) != 0)
+      || !sli_os_grow_file (file->fd, file->file_bytes,
+                            unit * FILE_SPAN_BYTES,
+                            file->file_bytes + bytes))
     return SIZE_MAX;
   if (!file_map_more (file, file->file_bytes, bytes))
     {
       (void) !ftruncate (file->fd, (off_t) file->file_bytes);
       return SIZE_MAX;
     }
-  unit = file->file_bytes / FILE_SPAN_BYTES;
+  for (; end < unit; end++)
+    unit_flip (file, end);
   file->file_bytes += bytes;
   return unit;
+}
+
+static void
+file_flip_units (FileSource *file, size_t unit, size_t n)
+{
+  pthread_mutex_lock (&file->lock);
+  for (size_t i = 0; i < n; i++)
+    unit_flip (file, unit + i);
+  pthread_mutex_unlock (&file->lock);
+}
+
+/* The hole is made before another thread may get the memory, so no lock is
+ * needed. */
+static void
+file_return (FileSource *file, size_t unit, size_t n)
+{
+  sli_os_punch_hole (file->fd, unit * FILE_SPAN_BYTES, n * FILE_SPAN_BYTES);
+  file_flip_units (file, unit, n);
 }
 
 static void *
@@ -120,21 +161,29 @@ file_map (const SliceSource *source, size_t bytes, size_t alignment)
   size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
   size_t unit;
 
-  if (alignment > FILE_SPAN_BYTES)
-    return NULL;
+  bool is_new;
+
   pthread_mutex_lock (&file->lock);
-  unit = file_find_free (file, n);
-  if (unit != SIZE_MAX)
+  unit = file_find_free (file, n, alignment);
+  is_new = unit == SIZE_MAX;
+  if (is_new)
+    unit = file_append (file, n, alignment);
+  else
     for (size_t i = 0; i < n; i++)
       unit_flip (file, unit + i);
-  else
-    unit = file_append (file, n);
   pthread_mutex_unlock (&file->lock);
-  return unit != SIZE_MAX ? file->start + unit * FILE_SPAN_BYTES : NULL;
+  if (unit == SIZE_MAX)
+    return NULL;
+  if (!is_new
+      && !sli_os_reserve_in_file (file->fd, unit * FILE_SPAN_BYTES,
+                                  n * FILE_SPAN_BYTES))
+    {
+      file_return (file, unit, n);
+      return NULL;
+    }
+  return file->start + unit * FILE_SPAN_BYTES;
 }
 
-/* The hole is made before another thread may get the memory, so no lock is
- * needed. */
 static void
 file_unmap (const SliceSource *source, void *address, size_t bytes)
 {
@@ -142,11 +191,7 @@ file_unmap (const SliceSource *source, void *address, size_t bytes)
   size_t offset = (size_t) ((char *) address - file->start);
   size_t n = (bytes + FILE_SPAN_BYTES - 1) / FILE_SPAN_BYTES;
 
-  sli_os_punch_hole (file->fd, offset, n * FILE_SPAN_BYTES);
-  pthread_mutex_lock (&file->lock);
-  for (size_t i = 0; i < n; i++)
-    unit_flip (file, offset / FILE_SPAN_BYTES + i);
-  pthread_mutex_unlock (&file->lock);
+  file_return (file, offset / FILE_SPAN_BYTES, n);
 }
 
 static void
@@ -159,9 +204,22 @@ file_end (OwnedSource *owned)
   if (file->fd >= 0)
     close (file->fd);
   if (file->free_units != NULL)
-    slice_free1 (unit_words (file) * sizeof (uint64_t), file->free_units);
+    sli_span_record_free (file->free_units);
   pthread_mutex_destroy (&file->lock);
-  slice_free1 (sizeof *file, file);
+  sli_span_record_free (file);
+}
+
+/* The file must be a regular one, and open for what a shared mapping needs. */
+static bool
+file_is_usable (int fd)
+{
+  struct stat status;
+  int flags = fcntl (fd, F_GETFL);
+
+  if (flags < 0 || fstat (fd, &status) != 0)
+    return false;
+  errno = (flags & O_ACCMODE) != O_RDWR ? EBADF : EINVAL;
+  return (flags & O_ACCMODE) == O_RDWR && S_ISREG (status.st_mode);
 }
 
 /* Opens the file and reserves its addresses; if a part fails, file_end()
@@ -169,12 +227,13 @@ file_end (OwnedSource *owned)
 static bool
 file_open (FileSource *file, int fd)
 {
-  file->fd = fcntl (fd, F_DUPFD_CLOEXEC, 0);
-  file->free_units = slice_try_alloc0 (unit_words (file) * sizeof (uint64_t));
+  file->fd = file_is_usable (fd) ? fcntl (fd, F_DUPFD_CLOEXEC, 0) : -1;
+  file->free_units
+      = sli_span_record_alloc (unit_words (file) * sizeof (uint64_t));
   if (file->fd < 0 || file->free_units == NULL || ftruncate (file->fd, 0) != 0)
     return false;
   /* mmap() aligns to pages only. */
-  file->start = sli_os_map (file->max_bytes, FILE_SPAN_BYTES);
+  file->start = sli_os_map (file->max_bytes, FILE_ALIGNMENT);
   return file->start != NULL
          && mmap (file->start, file->max_bytes, PROT_NONE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
@@ -192,7 +251,7 @@ slice_source_file_new (int fd, size_t max_bytes)
       errno = EINVAL;
       return NULL;
     }
-  file = slice_try_alloc0 (sizeof *file);
+  file = sli_span_record_alloc (sizeof *file);
   if (file == NULL)
     return NULL;
   file->max_bytes = max_bytes & ~(FILE_SPAN_BYTES - 1);

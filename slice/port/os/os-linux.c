@@ -242,6 +242,24 @@ sli_os_punch_hole (int fd UNUSED, size_t offset UNUSED, size_t bytes UNUSED)
 }
 
 bool
+sli_os_reserve_in_file (int fd UNUSED, size_t offset UNUSED,
+                        size_t bytes UNUSED)
+{
+#if defined(__linux__) && defined(FALLOC_FL_PUNCH_HOLE)
+  int error = errno;
+  int result;
+
+  do
+    result = fallocate (fd, 0, (off_t) offset, (off_t) bytes);
+  while (result != 0 && errno == EINTR);
+  if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
+    return false;
+  errno = error;
+#endif
+  return true;
+}
+
+bool
 sli_os_is_present (void *address UNUSED, size_t bytes UNUSED)
 {
 #if defined(__linux__)

@@ -135,6 +135,19 @@ limit_bytes (int resource)
              : SIZE_MAX;
 }
 
+/* Beyond the limit on a file's size the process would get SIGXFSZ. */
+bool
+sli_os_grow_file (int fd, size_t old_bytes, size_t from, size_t new_bytes)
+{
+  if (new_bytes > limit_bytes (RLIMIT_FSIZE)
+      || ftruncate (fd, (off_t) new_bytes) != 0)
+    return false;
+  if (sli_os_reserve_in_file (fd, from, new_bytes - from))
+    return true;
+  (void) !ftruncate (fd, (off_t) old_bytes);
+  return false;
+}
+
 COMMON_TEXT size_t
 sli_os_memory_limit_bytes (void)
 {

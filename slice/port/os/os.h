@@ -103,6 +103,15 @@ void *sli_os_map_huge (size_t bytes);
 /* Gives a part of a file back, which reads as zero afterwards, if the file's
  * system can. */
 void sli_os_punch_hole (int fd, size_t offset, size_t bytes);
+/* Reserves the memory of a part of a file, so that a write to it through a
+ * mapping finds some.  False: there is none.  True without effect: the file's
+ * system can't. */
+bool sli_os_reserve_in_file (int fd, size_t offset, size_t bytes);
+/* Makes a file larger, from old_bytes to new_bytes, and reserves the memory of
+ * the part from `from' on.  If the file can't grow, returns false, without a
+ * signal, and the file is as it was. */
+bool sli_os_grow_file (int fd, size_t old_bytes, size_t from,
+                       size_t new_bytes);
 /* Returns true if any of the pages has memory, or the system can't say. */
 bool sli_os_is_present (void *address, size_t bytes);
 /* Returns false if the address space has nothing at the first or the last of
