@@ -228,7 +228,8 @@ typedef enum
                                 that is empty, as above */
 } SliceHugeKind;
 
-/** A source that cuts blocks from huge pages.
+/** A source that cuts blocks from huge pages.  It may be given to
+ * slice_set_source(), as may that of a file: making one allocates no block.
  *
  * @param kind        where the huge pages come from
  * @param keep_bytes  bytes of empty 2 MiB regions to keep for the next
@@ -271,13 +272,14 @@ SLICE_API const SliceSource *slice_source_huge_new (SliceHugeKind kind,
  */
 SLICE_API const SliceSource *slice_source_file_new (int fd, size_t max_bytes);
 
-/** Ends a huge-page or file source.  None of its memory may be in use.
+/** Ends a huge-page or file source.  None of its memory may be in use, and no
+ * arena may have it in its options, whether that has memory of it or not.
  *
  * @param source  of slice_source_huge_new() or slice_source_file_new(); NULL
  *                does nothing
  *
- * Errors: memory that is still in use, and a source of another kind, are
- *   misuse (307, 308).
+ * Errors: memory that is still in use, an arena that uses the source, and a
+ *   source of another kind, are misuse (307, 307, 308).
  */
 SLICE_API void slice_source_destroy (const SliceSource *source);
 

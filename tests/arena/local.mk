@@ -15,6 +15,7 @@ arena_tests = \
 	%D%/pool/test-pool-phases \
 	%D%/test-resizes \
 	%D%/source/test-source-file \
+	%D%/source/test-source-use \
 	%D%/test-sources \
 	%D%/stack/test-stack \
 	%D%/tlsf/test-tlsf \
@@ -53,6 +54,7 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 	slice/arena/linear/linear-mark.c \
 	slice/arena/linear/linear-resize.c \
 	slice/arena/source/source-map.c \
+	slice/arena/source/source-owned.c \
 	slice/arena/source/span.c \
 	slice/arena/source/span-direct.c \
 	slice/arena/source/span-shared.c \
@@ -76,6 +78,9 @@ arena_test_sources = %D%/arena-test.c %D%/arena-test.h
 %C%_source_test_source_file_SOURCES = %D%/source/test-source-file.c \
 	$(arena_test_sources)
 %C%_source_test_source_file_LDADD = $(slice_test_libs)
+%C%_source_test_source_use_SOURCES = %D%/source/test-source-use.c \
+	$(arena_test_sources)
+%C%_source_test_source_use_LDADD = $(slice_test_libs)
 %C%_stack_test_stack_SOURCES = %D%/stack/test-stack.c $(arena_test_sources)
 %C%_stack_test_stack_LDADD = $(slice_test_libs)
 %C%_tlsf_test_tlsf_SOURCES = %D%/tlsf/test-tlsf.c $(arena_test_sources)

@@ -17,6 +17,7 @@
 #include "base/align.h"
 #include "base/check.h"
 #include "arena/annotate.h"
+#include "arena/source/source-owned.h"
 
 enum
 {
@@ -262,4 +263,5 @@ sli_chain_fini (BlockChain *chain)
   if (chain->is_apart)
     sli_annotate_apart_gone (chain->embedded);
   slice_free1 (chain->capacity * sizeof (Block), chain->table);
+  sli_source_leave (chain->source);
 }

@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "port/compiler.h"
 #include "arena/annotate.h"
+#include "arena/source/source-owned.h"
 
 /* --- the table ----------------------------------------------------------- */
 
@@ -136,6 +137,7 @@ sli_chain_init (BlockChain *chain, const SliceArenaOptions *options,
 {
   memset (chain, 0, sizeof *chain);
   chain->source = options->source;
+  sli_source_enter (chain->source);
   chain->first_bytes = (uint32_t) options->first_bytes;
   chain->cap_bytes = (uint32_t) options->cap_bytes;
   chain->limit_bytes = options->limit_bytes > control_bytes

@@ -186,7 +186,8 @@ size_t sli_chain_trim_table (BlockChain *chain);
 static inline bool
 sli_chain_is_bare (const BlockChain *chain)
 {
-  return chain->capacity == 0 && !chain->is_annotated;
+  return chain->capacity == 0 && chain->source == NULL
+         && !chain->is_annotated;
 }
 
 /* The index of the used block that has an address (it may be BLOCK_EMBEDDED),

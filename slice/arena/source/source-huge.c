@@ -69,13 +69,13 @@ typedef struct
 static void
 huge_end (OwnedSource *owned)
 {
-  slice_free1 (sizeof (HugeSource), owned);
+  sli_span_record_free (owned);
 }
 
 const SliceSource *
 slice_source_huge_new (SliceHugeKind kind, size_t keep_bytes)
 {
-  HugeSource *huge = slice_try_alloc0 (sizeof *huge);
+  HugeSource *huge = sli_span_record_alloc (sizeof *huge);
 
   if (huge == NULL)
     return NULL;

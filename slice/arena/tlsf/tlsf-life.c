@@ -133,7 +133,10 @@ tlsf_setup (void *memory, const SliceArenaOptions *options,
   sli_tlsf_init (tlsf, TLSF_N_LISTS_MAX, options->flags, end);
   sli_chain_init (&tlsf->chain, options, NULL, 0, tlsf->control_bytes);
   if (!sli_tlsf_grow (tlsf, BLOCK_STRIDE_MIN))
-    return NULL;
+    {
+      sli_chain_fini (&tlsf->chain);
+      return NULL;
+    }
   if ((options->flags & ARENA_TRACED) != 0)
     sli_tlsf_set_traced (tlsf);
   return tlsf;

@@ -30,6 +30,7 @@
 	slice/arena/bump/bump.c \
 	slice/arena/bump/traced.c \
 	slice/arena/source/source-map.c \
+	slice/arena/source/source-owned.c \
 	slice/arena/source/span.c \
 	slice/arena/source/span-direct.c \
 	slice/arena/source/span-shared.c \
