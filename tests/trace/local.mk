@@ -86,6 +86,7 @@ EXTRA_DIST += \
 	%D%/clients/many.c \
 	%D%/clients/obtained.c \
 	%D%/clients/pinned.c \
+	%D%/clients/pinned-slices.c \
 	%D%/clients/plugin.c \
 	%D%/clients/plugged.c \
 	%D%/clients/plugins.c \

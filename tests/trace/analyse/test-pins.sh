@@ -3,13 +3,17 @@
 #
 # Ten heaps whose memory a few blocks pin (clients/pinned.c): pins names their
 # site first, and what it predicts to return is, within 10 %, what the program
-# saves when these blocks have memory of their own.  Speaks TAP.
+# saves when these blocks have memory of their own.  Pages of slices go by
+# slice_trim (0).  Speaks TAP.
 #
 # SPDX-License-Identifier: MIT
 
 . "$(dirname "$0")/../trace-lib.sh"
 
 compile pinned pinned.c -lpthread
+library=$(cd "$build/slice" && pwd)/.libs
+compile pinned-slices pinned-slices.c -L"$library" -lslice \
+  -Wl,-rpath,"$library"
 t=$work/pinned.trace
 found=$work/pins.json
 
@@ -54,6 +58,19 @@ record "$t" "$work/pinned" 11
 "$trace" pins "$t" > "$work/out"
 equal bins-are-named "$(awk '/ pinned .* site$/ { getline; $1 = $2 = $3 = ""
   print }' "$work/out" | sed 's/^.*(/(/')" "(freed blocks in malloc's bins)"
+
+# Free slices and nodes are in no bin, and slice_trim (0) returns their pages.
+for kind in slices nodes; do
+  record "$t" "$work/pinned-slices" $kind
+  "$trace" pins "$t" > "$work/out"
+  equal $kind-trim "$(grep -c '^slice_trim (0) would return [0-9.]* MB' \
+    "$work/out") $(grep -c "malloc_trim\|malloc's bins" "$work/out")" "1 0"
+  "$trace" pins -o "$found" "$t"
+  equal $kind-pages "$(awk -v empty="$(json "$found" slices_empty_bytes)" \
+    -v all="$(json "$found" empty_bytes)" \
+    -v pinned="$(json "$found" sites.0.pinned_bytes)" 'BEGIN {
+      print (empty == all), (empty > 15e6), (pinned < 1e6) }')" "1 1 1"
+done
 
 record "$t" "$work/pinned" 1
 # A picture is well-formed, and shows what is resident.

@@ -7,6 +7,7 @@
  */
 #include "heap-model.h"
 #include "tools/trace/common/tool.h"
+#include <slice/slice.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,16 +105,17 @@ in_main_heap (const HeapModel *heap, uint64_t address)
   return address >= heap->main_low && address < heap->main_high;
 }
 
-static uint64_t
-header_bytes (const HeapModel *heap)
+/* Returns true if glibc's malloc has a block. */
+static bool
+is_glibcs (const HeapModel *heap, const HeapBlock *block)
 {
-  return heap->policy == HEAP_GLIBC ? HEADER_BYTES : 0;
+  return heap->policy == HEAP_GLIBC && !block->is_slice;
 }
 
 static uint64_t
 block_begin (const HeapModel *heap, const HeapBlock *block)
 {
-  return block->address - header_bytes (heap);
+  return block->address - (is_glibcs (heap, block) ? HEADER_BYTES : 0);
 }
 
 /* The address behind a block; a block of 0 bytes counts as 1. */
@@ -191,6 +193,7 @@ pages_change (HeapModel *heap, const HeapBlock *block, PagesChange change)
 
       if (region == NULL || region->number != page / REGION_PAGES)
         region = region_get (heap, page / REGION_PAGES);
+      region->has_slices |= block->is_slice;
       page_change (region, page % REGION_PAGES, (next < end ? next : end) - at,
                    change);
       at = next;
@@ -206,7 +209,7 @@ is_mapped_alone (const HeapModel *heap, const HeapBlock *block)
 {
   const uint64_t page_bytes = UINT64_C (1) << heap->page_shift;
 
-  return heap->policy == HEAP_GLIBC && !in_main_heap (heap, block->address)
+  return is_glibcs (heap, block) && !in_main_heap (heap, block->address)
          && (block->address & (page_bytes - 1)) == HEADER_BYTES
          && block->size + HEADER_BYTES >= MMAP_THRESHOLD_BYTES;
 }
@@ -286,7 +289,7 @@ fast_consolidate (HeapModel *heap, uint64_t address)
 static bool
 block_bin (HeapModel *heap, HeapBlock *block, uint32_t thread)
 {
-  if (heap->policy != HEAP_GLIBC)
+  if (!is_glibcs (heap, block))
     return false;
   block->bin
       = sli_bins_put (&heap->bins, thread, segment_of (heap, block->address),
@@ -302,6 +305,7 @@ block_free (HeapModel *heap, uint32_t index, uint32_t thread)
 {
   HeapBlock *block = &heap->blocks[index];
   uint64_t address = block->address;
+  bool glibcs = is_glibcs (heap, block);
 
   if (block->bin != BIN_NONE)
     return; /* it was freed before */
@@ -314,7 +318,7 @@ block_free (HeapModel *heap, uint32_t index, uint32_t thread)
   else if (!block_bin (heap, block, thread))
     {
       block_drop (heap, index, PAGES_FREED);
-      if (heap->policy == HEAP_GLIBC
+      if (glibcs
           && is_in_large_gap (heap, address >> heap->page_shift))
         fast_consolidate (heap, address);
     }
@@ -357,6 +361,31 @@ place_empty (HeapModel *heap, uint64_t address)
   block_drop (heap, index - 1, PAGES_FREED);
 }
 
+/* Returns true if a new block is in pages of slices.  They are in no main heap.
+ * A large block is malloc's. */
+static bool
+is_slice (const HeapModel *heap, const TraceEvent *event)
+{
+  const HeapRegion *region
+      = sli_heap_region (heap, event->address >> heap->page_shift);
+
+  if (in_main_heap (heap, event->address))
+    return false;
+  switch (event->op)
+    {
+    case TRACE_OP_SLICE_ALLOC:
+    case TRACE_OP_CONTEXT_ALLOC:
+      return event->size <= SLICE_SIZE_MAX;
+    case TRACE_OP_LINEAR_ALLOC:
+    case TRACE_OP_STACK_ALLOC:
+    case TRACE_OP_POOL_ALLOC:
+    case TRACE_OP_TLSF_ALLOC:
+      return true;
+    default: /* a resize does not say of what */
+      return region != NULL && region->has_slices;
+    }
+}
+
 static void
 block_alloc (HeapModel *heap, const TraceEvent *event)
 {
@@ -369,10 +398,11 @@ block_alloc (HeapModel *heap, const TraceEvent *event)
   *sli_table_add (&heap->live, event->address) = index + 1;
   *block = (HeapBlock){ .address = event->address,
                         .size = event->size,
-                        .node = event->node };
+                        .node = event->node,
+                        .is_slice = is_slice (heap, event) };
   heap->live_bytes += event->size;
   pages_change (heap, block, PAGES_ALLOCATED);
-  if (event->size > TCACHE_BYTES_MAX && heap->policy == HEAP_GLIBC
+  if (event->size > TCACHE_BYTES_MAX && is_glibcs (heap, block)
       && !is_mapped_alone (heap, block))
     fast_consolidate (heap, event->address);
 }

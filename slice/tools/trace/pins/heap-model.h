@@ -19,8 +19,12 @@
  *                threshold, and unmaps large blocks.  Pages between two live
  *                blocks stay.
  *   HEAP_PURGES  returns every page without a live block, at some time:
- *                jemalloc, mimalloc, tcmalloc, slices, or glibc's
+ *                jemalloc, mimalloc, tcmalloc, slice-run --malloc, or glibc's
  *                malloc_trim (0).
+ *
+ * The slices, nodes and arenas of a program that uses libslice have regions of
+ * their own.  Behind glibc, their pages without a live block stay until
+ * slice_trim (0), which is the most that they keep; none is in a bin.
  *
  * Design: chapter 13.  SPDX-License-Identifier: MIT
  */
@@ -45,6 +49,7 @@ typedef struct
   uint64_t address, size;
   uint32_t node; /* of the stack that allocated it, or HEAP_BINNED */
   uint32_t bin;  /* of a block that is freed */
+  bool is_slice; /* in pages of slices */
 } HeapBlock;
 
 /* A freed block in one of malloc's bins, which belongs to no site. */
@@ -55,6 +60,7 @@ typedef struct
   uint64_t number; /* first address, in regions */
   uint32_t live[REGION_PAGES];
   bool touched[REGION_PAGES];
+  bool has_slices;
 } HeapRegion;
 
 typedef struct
@@ -98,7 +104,8 @@ void sli_heap_tcaches_flush (HeapModel *heap, uint64_t ticks);
  * of the others. */
 uint64_t sli_heap_settle (HeapModel *heap, uint64_t ticks);
 
-/* Regions with the same number are of one segment. */
+/* Regions with the same number are of one segment; one of slices has none of
+ * malloc's. */
 uint64_t sli_heap_segment_number (const HeapModel *heap,
                                   const HeapRegion *region);
 /* The bytes that would stay resident if just these blocks, ordered by address,

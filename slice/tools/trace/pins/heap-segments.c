@@ -13,6 +13,8 @@
 #define TOP_PAD_BYTES (UINT64_C (128) << 10)
 /* The size and the alignment of the other arenas' heaps. */
 #define ARENA_HEAP_BYTES (UINT64_C (64) << 20)
+/* In the number of a segment of slices. */
+#define SLICES_BIT (UINT64_C (1) << 63)
 
 /* --- segments ------------------------------------------------------------ */
 
@@ -53,7 +55,8 @@ sli_heap_segment_number (const HeapModel *heap, const HeapRegion *region)
 
   if (end > heap->main_low && begin < heap->main_high)
     return 0;
-  return end / ARENA_HEAP_BYTES + 1;
+  return (end / ARENA_HEAP_BYTES + 1)
+         | (region->has_slices ? SLICES_BIT : 0);
 }
 
 const HeapRegion *
@@ -104,6 +107,13 @@ next_segment (const HeapModel *heap, HeapSegment *segment)
   return true;
 }
 
+static bool
+is_of_slices (const HeapModel *heap, const HeapSegment *segment)
+{
+  return heap->policy == HEAP_GLIBC
+         && heap->regions[segment->first]->has_slices;
+}
+
 /* The page behind the last one that stays, if live_end is the page behind the
  * last live one, or 0. */
 static uint64_t
@@ -112,7 +122,7 @@ kept_end_page (const HeapModel *heap, const HeapSegment *segment,
 {
   uint64_t tail;
 
-  if (live_end >= segment->end_page)
+  if (live_end >= segment->end_page || is_of_slices (heap, segment))
     return segment->end_page;
   tail = (segment->end_page - live_end) << heap->page_shift;
   if (heap->policy == HEAP_GLIBC && live_end == 0)
@@ -195,6 +205,17 @@ pages_with_blocks (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
   return n_pages;
 }
 
+static uint64_t
+pages_live (const HeapModel *heap, const HeapSegment *segment)
+{
+  uint64_t n = 0;
+
+  for (size_t at = segment->first; at < segment->end; at++)
+    for (unsigned page = 0; page < REGION_PAGES; page++)
+      n += heap->regions[at]->live[page] > 0;
+  return n;
+}
+
 uint64_t
 sli_heap_resident (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
 {
@@ -207,6 +228,7 @@ sli_heap_resident (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
   while (next_segment (heap, &segment))
     {
       uint64_t live_end = 0;
+      uint32_t first = i;
 
       for (;
            i < n && sli_heap_first_page (heap, &blocks[i]) < segment.end_page;
@@ -214,6 +236,10 @@ sli_heap_resident (const HeapModel *heap, const HeapBlock *blocks, uint32_t n)
         live_end = sli_heap_last_page (heap, &blocks[i]) + 1;
       n_pages += touched_before (heap, &segment,
                                  kept_end_page (heap, &segment, live_end));
+      /* Pages that lose their last block go, at slice_trim (0). */
+      if (is_of_slices (heap, &segment))
+        n_pages -= pages_live (heap, &segment)
+                   - pages_with_blocks (heap, blocks + first, i - first);
     }
   return n_pages << heap->page_shift;
 }

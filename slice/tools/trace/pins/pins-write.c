@@ -28,6 +28,21 @@ pinned_bytes (const Pins *pins)
 }
 
 static void
+trims_print (const Pins *pins, FILE *file)
+{
+  uint64_t mallocs = pins->empty_bytes - pins->slices_empty_bytes;
+
+  if (pins->policy != HEAP_GLIBC)
+    return;
+  if (mallocs > 0)
+    fprintf (file, "malloc_trim (0) would return %s.\n",
+             sli_human_bytes ((double)mallocs));
+  if (pins->slices_empty_bytes > 0)
+    fprintf (file, "slice_trim (0) would return %s.\n",
+             sli_human_bytes ((double)pins->slices_empty_bytes));
+}
+
+static void
 moment_print (const Pins *pins, FILE *file)
 {
   fprintf (file, "At %.3f of %.3f seconds, %s:\n", pins->at_seconds,
@@ -46,9 +61,7 @@ moment_print (const Pins *pins, FILE *file)
   if (pins->process_bytes > 0)
     fprintf (file, "  process   %10s resident, with code and stacks\n",
              sli_human_bytes ((double)pins->process_bytes));
-  if (pins->policy == HEAP_GLIBC && pins->empty_bytes > 0)
-    fprintf (file, "malloc_trim (0) would return %s.\n",
-             sli_human_bytes ((double)pins->empty_bytes));
+  trims_print (pins, file);
 }
 
 void
@@ -147,6 +160,7 @@ sli_pins_write (const Pins *pins, FILE *file)
   sli_json_uint (&out, "resident_bytes", pins->resident_bytes);
   sli_json_uint (&out, "pinned_bytes", pinned_bytes (pins));
   sli_json_uint (&out, "empty_bytes", pins->empty_bytes);
+  sli_json_uint (&out, "slices_empty_bytes", pins->slices_empty_bytes);
   sli_json_uint (&out, "unassigned_bytes", pins->unassigned_bytes);
   sli_json_uint (&out, "process_bytes", pins->process_bytes);
   sli_json_begin (&out, "sites", '[');

@@ -226,6 +226,13 @@ page_end (Assignment *assignment)
   assignment->n_sites = 0;
 }
 
+/* Returns true if slice_trim (0), not malloc's, returns a region's pages. */
+static bool
+slices_are_apart (const Pins *pins, const HeapRegion *region)
+{
+  return pins->policy == HEAP_GLIBC && region->has_slices;
+}
+
 /* Assigns resident pages without a block, from the one behind the current page
  * to the one before `page', which has a block of the site.  Pages in another
  * segment are the tail of that segment. */
@@ -250,7 +257,12 @@ empty_pages_assign (Assignment *assignment, uint64_t page, PinsSite *site)
       n_bytes = (uint64_t) region->touched[at++ % REGION_PAGES]
                 << pins->page_shift;
       pins->empty_bytes += n_bytes;
-      if (sli_heap_segment_number (heap, region) == segment)
+      if (slices_are_apart (pins, region))
+        {
+          pins->slices_empty_bytes += n_bytes;
+          pins->unassigned_bytes += n_bytes;
+        }
+      else if (sli_heap_segment_number (heap, region) == segment)
         site->pinned_bytes += n_bytes;
       else
         pins->unassigned_bytes += n_bytes;
@@ -277,7 +289,12 @@ last_pages_assign (Assignment *assignment)
     for (unsigned page = 0; page < REGION_PAGES; page++)
       if (heap->regions[i]->touched[page]
           && heap->regions[i]->number * REGION_PAGES + page >= at)
-        pins->unassigned_bytes += page_bytes (pins);
+        {
+          pins->unassigned_bytes += page_bytes (pins);
+          pins->empty_bytes += page_bytes (pins);
+          if (slices_are_apart (pins, heap->regions[i]))
+            pins->slices_empty_bytes += page_bytes (pins);
+        }
 }
 
 static void
@@ -337,15 +354,12 @@ blocks_assign (Pins *pins, const HeapModel *heap, const HeapBlock *blocks,
           .heap = heap,
           .site_of = sli_tool_zero ((profile->n_results + 2)
                                     * sizeof *assignment.site_of) };
-  uint64_t between;
 
   pins->sites = sli_tool_zero ((profile->n_results + 2) * sizeof *pins->sites);
   for (uint32_t i = 0; i < n; i++)
     block_assign (&assignment, &blocks[i]);
   page_end (&assignment);
-  between = pins->unassigned_bytes;
   last_pages_assign (&assignment);
-  pins->empty_bytes += pins->unassigned_bytes - between;
   free (assignment.site_of);
   if (pins->n_sites > 0)
     qsort (pins->sites, pins->n_sites, sizeof *pins->sites, site_compare);

@@ -8,6 +8,7 @@
  *     sites that have blocks on it.
  *   - A page without a live block: it goes to the site of the next live block
  *     above, since glibc's malloc could return the page without that block.
+ *     A page of slices goes to no site, since slice_trim (0) returns it.
  *
  * A second figure predicts how many bytes the system would get back if a
  * site's blocks had memory of their own.  The model (heap-model.h) computes
@@ -63,6 +64,7 @@ typedef struct
   uint64_t live_bytes, n_blocks, resident_bytes;
   uint64_t unassigned_bytes; /* behind the last live block */
   uint64_t empty_bytes;      /* in pages without a live block */
+  uint64_t slices_empty_bytes; /* of them, in pages of slices */
   uint64_t process_bytes;    /* resident, as the recorder saw it; or 0 */
   PinsSite *sites;           /* most pinned first */
   uint32_t n_sites;
