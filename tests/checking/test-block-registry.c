@@ -316,6 +316,36 @@ death_size_max (void)
   sli_block_registry_remove (at (5), SIZE_MAX, "test", NULL);
 }
 
+/* The names of the files that code was loaded from stay as they were, also
+ * when there are as many as the table has space for. */
+static void
+test_code_files (void)
+{
+  enum { N_MORE = 4096, NAME_BYTES = 64 };
+  char name[NAME_BYTES];
+  unsigned numbers[N_MORE], n = 0;
+  OsModule file = { name, 4096 };
+
+  sli_code_files_begin ();
+  do
+    {
+      g_snprintf (name, sizeof name, "/a/folder/of/modules/number-%u.so", n);
+      file.base = (uintptr_t) (n + 1) << 12;
+      numbers[n] = sli_code_file_number (&file);
+    }
+  while (numbers[n] != 0 && ++n < N_MORE);
+  g_assert_cmpuint (n, >, 500);
+  g_assert_cmpuint (n, <, N_MORE);
+  for (unsigned i = 0; i < n; i++)
+    {
+      const OsModule *found = sli_code_file (numbers[i]);
+
+      g_snprintf (name, sizeof name, "/a/folder/of/modules/number-%u.so", i);
+      g_assert_cmpstr (found->name, ==, name);
+      g_assert_cmpuint (found->base, ==, (uintptr_t) (i + 1) << 12);
+    }
+}
+
 static void
 death_size (void)
 {
@@ -336,6 +366,7 @@ main (int argc, char **argv)
   if (!test_is_slow ())
     test_add_fresh ("/slice/block-check/no-space", test_no_space);
   test_add_fresh ("/slice/block-check/threads", test_threads);
+  test_add_fresh ("/slice/block-check/code-files", test_code_files);
   test_add_fresh ("/slice/block-check/nodes", test_nodes);
   test_add_fresh ("/slice/block-check/nodes-inside", test_nodes_inside);
   test_add_fresh ("/slice/block-check/debug-size", test_debug_size);

@@ -281,6 +281,37 @@ test_fullest_first (void)
   g_assert_cmpuint (counts_of (class_index).n_made, ==, SLABS);
 }
 
+/* Of slabs that are about as full, too: the order of the frees means
+ * nothing. */
+static void
+test_fullest_of_a_ring (void)
+{
+  enum { SLABS = 3, CHUNKS_MOST = 200 };
+  static const unsigned n_free[SLABS] = { 6, 3, 9 };
+  static const int by_fullness[SLABS] = { 1, 0, 2 };
+  unsigned class_index = (unsigned) SLICE_CLASS_V1 (512);
+  void *chunks[SLABS][CHUNKS_MOST], *record;
+  unsigned n;
+
+  begin ();
+  n = sli_sizeclasses[class_index].n_chunks;
+  g_assert_cmpuint (n, <, CHUNKS_MOST);
+  for (int s = 0; s < SLABS; s++)
+    for (unsigned i = 0; i < n; i++)
+      chunks[s][i] = take_one (class_index);
+  for (int s = 0; s < SLABS; s++)
+    sli_slab_free (class_index, n_free[s], chunks[s], "test");
+  for (int i = 0; i < SLABS; i++)
+    for (unsigned k = 0; k < n_free[by_fullness[i]]; k++)
+      {
+        void *chunk = take_one (class_index);
+
+        g_assert_true (region_run_of (chunk, &record)
+                       == region_run_of (chunks[by_fullness[i]][n - 1],
+                                         &record));
+      }
+}
+
 /* A slab of which just a quarter is free is in the second ring, where it does
  * not hide a fuller one. */
 static void
@@ -1094,6 +1125,7 @@ main (int argc, char **argv)
   test_add_fresh ("/slice/slab/random-threads", test_random_threads);
   test_add_fresh ("/slice/slab/relay", test_relay);
   test_add_fresh ("/slice/slab/fullest-first", test_fullest_first);
+  test_add_fresh ("/slice/slab/fullest-of-a-ring", test_fullest_of_a_ring);
   test_add_fresh ("/slice/slab/claims", test_claims);
   test_add_fresh ("/slice/slab/claims-migrate", test_claims_migrate);
   test_add_fresh ("/slice/slab/claims-end", test_claims_end);

@@ -432,6 +432,34 @@ test_reset (void)
   g_assert_cmpuint (counting.out_bytes, ==, 0);
 }
 
+/* A block that a reset has kept is passed over if it is too small for the next
+ * object. */
+static void
+test_reset_small_block (void)
+{
+  enum { LARGE_BYTES = 20000 };
+  CountingSource counting;
+  SliceArenaOptions options;
+  SliceLinear *linear;
+  size_t n_maps;
+  char *large;
+
+  counting_source_init (&counting);
+  options = (SliceArenaOptions){ .source = &counting.source };
+  linear = slice_linear_new (&options);
+  fill_arena (linear);
+  slice_linear_reset (linear, SLICE_KEEP_ALL);
+  n_maps = counting.n_maps;
+  g_assert_true (slice_linear_grow (linear, LARGE_BYTES, NULL));
+  large = slice_linear_finish (linear, NULL);
+  pattern_fill (large, LARGE_BYTES, 1);
+  for (int i = 0; i < 20000; i++)
+    pattern_fill (slice_linear_alloc (linear, 24), 24, 2);
+  g_assert_true (pattern_holds (large, LARGE_BYTES, 1));
+  g_assert_cmpuint (counting.n_maps, ==, n_maps);
+  slice_linear_destroy (linear);
+}
+
 /* By default the blocks stay in the shared spans. */
 static void
 test_reset_default (void)
@@ -1934,6 +1962,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/linear/oversize", test_oversize);
   g_test_add_func ("/slice/linear/reset", test_reset);
   g_test_add_func ("/slice/linear/reset-default", test_reset_default);
+  g_test_add_func ("/slice/linear/reset-small-block", test_reset_small_block);
   g_test_add_func ("/slice/linear/marks", test_marks);
   g_test_add_func ("/slice/linear/marks-older", test_marks_older);
   g_test_add_func ("/slice/linear/marks-at-block-end",
