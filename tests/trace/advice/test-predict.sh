@@ -81,6 +81,35 @@ record "$work/many.trace" "$work/many"
 equal "memory is predicted" "$(awk '$1 == "memory" {
   print $3, ($2 <= 4687), ($4 >= 4687) }' "$work/out")" "to 1 1"
 
+# The trace's counts are not those of a run of another size.
+cat > "$work/sized.c" << 'END'
+#include <stdlib.h>
+int main (int argc, char **argv)
+{
+  int n = argc > 1 ? atoi (argv[1]) : 0;
+  for (int i = 0; i < n; i++)
+    {
+      char *volatile block = malloc (40);
+      free (block);
+    }
+  return 0;
+}
+END
+$CC -O2 -g -Wl,--build-id=sha1 "$work/sized.c" -o "$work/sized" || exit 1
+record "$work/sized.trace" "$work/sized" 3000
+for arena in linear stack pool slice context; do
+  "$trace" predict -n 5 --site main --as $arena "$work/sized.trace" \
+    "$work/sized 20000" > "$work/out" 2>&1
+  equal "$arena: the run is larger" "$? $(grep -c \
+    '20000 blocks were allocated, and 3000 in the trace.*no prediction$' \
+    "$work/out")" "3 1"
+done
+"$trace" predict -n 5 --site main --as stack "$work/sized.trace" \
+  "$work/sized 200" \
+  > "$work/out" 2>&1
+equal "the run is smaller" "$? $(grep -c '3000 .* 200 .*no prediction$' \
+  "$work/out")" "3 1"
+
 # The arena has its memory as in the changed program, which keeps the pages of
 # a pool that is empty for a while: in as many page faults, not counting those
 # of the libraries' start.

@@ -169,13 +169,11 @@ memory_print (const TrialRuns *runs)
             saving.value - half, saving.value + half, before);
 }
 
-/* Checks that the library finds the calls; then runs the program until the
- * interval of the saving is narrow enough. */
+/* Ends the program unless the library finds the blocks that the trace has: a
+ * run of another size has other counts. */
 static void
-runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
-           const TrialPaths *paths, TrialCosts costs)
+count_check (const TrialSite *site)
 {
-  site->count = sli_trial_count (site, predict->command, paths);
   if (site->count.n_served < 0)
     sli_tool_exit (TOOL_NO_EVENTS, "the program does not end by exit(): no "
                                    "count of its blocks, no prediction");
@@ -190,6 +188,21 @@ runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
                    "%.0f blocks were allocated, and %.0f in the trace, so "
                    "their owners are not known: no prediction",
                    site->count.n_seen, site->owners.n_blocks);
+  if (site->count.n_served * SERVED_SHARE > site->n_allocs)
+    sli_tool_exit (TOOL_NO_EVENTS,
+                   "%.0f blocks were allocated, and %.0f in the trace: record "
+                   "a run of the same size; no prediction",
+                   site->count.n_served, site->n_allocs);
+}
+
+/* Checks the counts; then runs the program until the interval of the saving is
+ * narrow enough. */
+static void
+runs_make (TrialRuns *runs, TrialSite *site, const Predict *predict,
+           const TrialPaths *paths, TrialCosts costs)
+{
+  site->count = sli_trial_count (site, predict->command, paths);
+  count_check (site);
   for (int i = 0; i < MORE_ROUNDS; i++)
     {
       unsigned n = predict->n_rounds;
