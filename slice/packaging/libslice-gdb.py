@@ -345,6 +345,13 @@ class Slabs(Command):
 ARENA_DEAD = 0x44656164
 
 
+def arena_held(arena, base):
+    """SliceArenaStats.held_bytes: blocks, control block and tables."""
+    chain = base["chain"]
+    return int(chain["held_bytes"]) + (arena.type.sizeof + 15 & ~15) \
+        + int(chain["beside_bytes"])
+
+
 class BumpPrinter:
     """A linear or stack arena."""
 
@@ -356,12 +363,12 @@ class BumpPrinter:
         bump = self.value["bump"]
         if int(bump["kind"]) == ARENA_DEAD:
             return self.words + ", destroyed"
+        held = arena_held(self.value, bump)
         if int(bump["block_end"]) == 0:
-            return "%s: %d bytes held, no block in use" % (
-                self.words, int(bump["chain"]["held_bytes"]))
+            return "%s: %d bytes held, no block in use" % (self.words, held)
         at = bump["at"] if bool(bump["is_hidden"]) else bump["head"]["next"]
         return "%s: %d bytes held, next object at %#x, %d left in its block" \
-               % (self.words, int(bump["chain"]["held_bytes"]), int(at),
+               % (self.words, held, int(at),
                   int(bump["block_end"]) - int(at))
 
 
@@ -382,7 +389,7 @@ class PoolPrinter:
         return "pool: %s of %s live, %d bytes held" % (
             count(live, "object"),
             count(int(pool["options"]["object_bytes"]), "byte"),
-            int(pool["chain"]["held_bytes"]))
+            arena_held(pool, pool))
 
 
 class NodePrinter:

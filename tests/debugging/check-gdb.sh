@@ -15,8 +15,10 @@ fi
 
 cat > "$temporary/program.c" <<'EOF'
 #include <slice/libslice.h>
-SlicePool *pool;
+SlicePool *pool, *tracked;
 SliceLinear *linear;
+SliceStack *stack;
+SliceArenaStats held[3];
 SliceStats stats;
 void *node;
 void *live, *cached, *interior, *foreign;
@@ -35,10 +37,20 @@ int main (void)
   interior = (char *) blocks[1] + 8;
   foreign = &here;
   pool = slice_pool_new_plain (24);
+  tracked = slice_pool_new (&(SlicePoolOptions){ .object_bytes = 24 });
   slice_pool_alloc (pool);
   slice_pool_free (pool, slice_pool_alloc (pool));
   linear = slice_linear_new (NULL);
-  slice_linear_alloc (linear, 100);
+  for (int i = 0; i < 3000; i++)
+    {
+      slice_linear_alloc (linear, 100);
+      slice_pool_alloc (tracked);
+    }
+  stack = slice_stack_new (NULL);
+  slice_stack_alloc (stack, 100);
+  slice_pool_get_stats (tracked, &held[0]);
+  slice_linear_get_stats (linear, &held[1]);
+  slice_stack_get_stats (stack, &held[2]);
   node = ralloc_size (NULL, 1000);
   slice_get_stats (&stats);
   stop_here ();
@@ -55,6 +67,9 @@ SLICE_OPTIONS= gdb --batch -nx -x "$script" \
   -ex 'slice-owner foreign' -ex 'slice-magazines' -ex 'slice-depot' \
   -ex 'slice-slabs' -ex 'slice-slabs 48' -ex 'slice-slabs 999' \
   -ex 'print *pool' -ex 'print *linear' -ex 'print stats' \
+  -ex 'print *tracked' -ex 'print *stack' \
+  -ex 'printf "counted %lu %lu ", held[0].held_bytes, held[1].held_bytes' \
+  -ex 'printf "%lu\n", held[2].held_bytes' \
   -ex 'print ((Node *) node)[-1]' "$temporary/program" \
   > "$temporary/said" 2>&1 < /dev/null
 
@@ -80,6 +95,10 @@ expect_found "a pool" '= pool: 1 object of 24 bytes live, [1-9][0-9]* bytes held
 expect_found "a linear arena" \
   '= linear arena: [1-9][0-9]* bytes held, next object at 0x[0-9a-f]*, [0-9]* left' \
   "$said"
+expect_found "the bytes held are those of the statistics" "^counted $(
+  for arena in 'pool: 3000' 'linear arena' 'stack arena'; do
+    echo "$said" | sed -n "s/.*= $arena.*[ :]\([0-9]*\) bytes held.*/\1/p"
+  done | tr '\n' ' ' | sed 's/ $//')\$" "$said"
 expect_found "statistics" '= [1-9][0-9]* live blocks, .* mapped = {' "$said"
 expect_found "and the classes that were used" '48 bytes = "\?100 live, ' "$said"
 expect_found "a node" '= node 0x[0-9a-f]*: parent word ' "$said"
