@@ -139,7 +139,7 @@ typedef enum
   SLICE_KEEP_NONE = 0,   /**< nothing, and no table of blocks (the block
                               behind the control block always stays) */
   SLICE_KEEP_FIRST,      /**< the block that was allocated first */
-  SLICE_KEEP_LARGEST,    /**< the largest block */
+  SLICE_KEEP_LARGEST,    /**< the largest block of those of SLICE_KEEP_ALL */
   SLICE_KEEP_ALL         /**< all, except blocks of single objects above
                               cap_bytes (stack: of single large objects).
                               Without a source of its own a linear arena makes

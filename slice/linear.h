@@ -238,9 +238,11 @@ SLICE_API SliceMark slice_linear_mark (SliceLinear *linear);
  * and frees the objects that were added since.  Objects from before the mark
  * are as they were, even if they were resized since: resizing made a copy,
  * which is freed.  An object that is growing is abandoned.  The freed blocks
- * stay as spare blocks for the next objects.  The next object lies at the mark,
- * or at the start of the block behind it if little space is left at the mark.
- * The mark stays valid.
+ * stay as spare blocks for the next objects, except blocks of single objects
+ * above cap_bytes: each rollback returns these, as a reset does.  If such
+ * objects come again and again, raise cap_bytes.  The next object lies at the
+ * mark, or at the start of the block behind it if little space is left at the
+ * mark.  The mark stays valid.
  *
  * @param linear  the arena; not NULL
  * @param mark    of this arena, at or below its end

@@ -117,7 +117,8 @@ impl<'s> Scope<'s> {
 
     /// Runs a function with a scope within this one, and drops what was put
     /// there.  Values of this scope stay usable; it takes no new ones
-    /// meanwhile.
+    /// meanwhile.  The memory stays for what comes next, except that of values
+    /// above 64 KiB, which is returned each time.
     pub fn scope<R>(&mut self, body: impl for<'t> FnOnce(&mut Scope<'t>) -> R) -> R {
         struct Inner(Mark);
         impl Drop for Inner {
