@@ -109,6 +109,10 @@ SLICE_API void *slice_alloc_slow_v1 (size_t size)
     SLICE_ATTR_FREED_BY (slice_free_slow_v1, 2);
 SLICE_API void *slice_try_alloc_slow_v1 (size_t size)
     SLICE_ATTR_FREED_BY (slice_free_slow_v1, 2);
+SLICE_API void *slice_alloc0_slow_v1 (size_t size)
+    SLICE_ATTR_FREED_BY (slice_free_slow_v1, 2);
+SLICE_API void *slice_try_alloc0_slow_v1 (size_t size)
+    SLICE_ATTR_FREED_BY (slice_free_slow_v1, 2);
 
 /* Each inline function is also exported under its own name: for callers that
  * take its address, build without optimisation or bind from another
@@ -243,7 +247,8 @@ SLICE_INLINE void *slice_alloc (size_t size) SLICE_ATTR_MALLOC
 SLICE_INLINE void *slice_try_alloc (size_t size) SLICE_ATTR_MALLOC
     SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
-/** As slice_alloc(), with all `size` bytes zero.  Source: g_slice_alloc0(). */
+/** As slice_alloc(), with all `size` bytes zero; above SLICE_SIZE_MAX by
+ * calloc(), which leaves new memory untouched.  Source: g_slice_alloc0(). */
 SLICE_INLINE void *slice_alloc0 (size_t size) SLICE_ATTR_MALLOC
     SLICE_ATTR_ALLOC_SIZE (1) SLICE_INLINE_FREED_BY (slice_free1, 2);
 
@@ -289,8 +294,7 @@ SLICE_API void slice_free_n (size_t n, size_t size, void *block);
  * @return      n * size bytes; NULL if either is 0
  *
  * Errors: a product that overflows counts as no memory.
- * Threads, Cost: as slice_alloc().  Free with slice_free_n().
- */
+ * Threads, Cost: as slice_alloc().  Free with slice_free_n(). */
 SLICE_API void *slice_alloc_n (size_t n, size_t size) SLICE_ATTR_MALLOC
     SLICE_ATTR_ALLOC_SIZE2 (1, 2) SLICE_ATTR_FREED_BY (slice_free_n, 3);
 /** As slice_alloc_n(), zeroed. */
@@ -318,7 +322,8 @@ SLICE_API void slice_free_aligned (size_t alignment, size_t size, void *block);
 SLICE_API void *slice_alloc_aligned (size_t alignment, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
     SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
-/** As slice_alloc_aligned(), with all `size` bytes zero. */
+/** As slice_alloc_aligned(), with all `size` bytes zero.  Cost: as
+ * slice_alloc0() for alignments up to 16; above, a large block is cleared. */
 SLICE_API void *slice_alloc0_aligned (size_t alignment, size_t size)
     SLICE_ATTR_MALLOC SLICE_ATTR_ALLOC_SIZE (2)
     SLICE_ATTR_FREED_BY (slice_free_aligned, 3);
@@ -337,8 +342,7 @@ SLICE_API void *slice_try_alloc0_aligned (size_t alignment, size_t size)
  *
  * Errors: as slice_free_bulk(); but an address that is in no slab is passed to
  *   free(), because it may be a large block.
- * Threads: any.  Cost: as slice_free_bulk(), or free().
- */
+ * Threads: any.  Cost: as slice_free_bulk(), or free(). */
 SLICE_API void slice_free_unsized (void *block);
 
 /* --- for libraries that build on slices ---------------------------------- */
@@ -376,13 +380,14 @@ SLICE_API size_t slice_block_size_v1 (const void *block);
  *               beyond it as overruns (_FORTIFY_SOURCE,
  *               -fsanitize=object-size).
  *
- * Threads: any.  Cost: a few loads.
- */
+ * Threads: any.  Cost: a few loads. */
 SLICE_INLINE size_t slice_block_size (const void *block) SLICE_ALWAYS_V1;
 
-/* For slice.hpp: any power of two; large blocks. */
+/* For slice.hpp and the Rust crate: any power of two; large blocks. */
 SLICE_API void *slice_try_alloc_wide_v1 (size_t alignment, size_t size);
 SLICE_API void slice_free_wide_v1 (size_t alignment, size_t size, void *block);
+SLICE_API void *slice_try_resize_wide_v1 (size_t alignment, size_t old_size,
+                                          size_t size, void *block);
 
 /* --- giving memory back -------------------------------------------------- */
 
@@ -435,19 +440,17 @@ slice_try_alloc (size_t size)
 SLICE_INLINE void *
 slice_alloc0 (size_t size)
 {
-  void *block = slice_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memset (block, 0, size);
-  return block;
+  void *block = SLICE_POP_V1 (size);
+  return SLICE_LIKELY (block != NULL) ? memset (block, 0, size)
+                                      : slice_alloc0_slow_v1 (size);
 }
 
 SLICE_INLINE void *
 slice_try_alloc0 (size_t size)
 {
-  void *block = slice_try_alloc (size);
-  if (SLICE_LIKELY (block != NULL))
-    memset (block, 0, size);
-  return block;
+  void *block = SLICE_POP_V1 (size);
+  return SLICE_LIKELY (block != NULL) ? memset (block, 0, size)
+                                      : slice_try_alloc0_slow_v1 (size);
 }
 
 SLICE_INLINE void *

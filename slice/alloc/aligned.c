@@ -85,9 +85,11 @@ check_alignment (size_t alignment, size_t size, const char *operation,
 }
 
 static void *
-alloc_by_class (size_t alignment, size_t size, const void *site)
+alloc_by_class (size_t alignment, size_t size, bool zero, const void *site)
 {
-  void *block = sli_dispatch_alloc (class_bytes (alignment, size), site);
+  size_t bytes = class_bytes (alignment, size);
+  void *block = zero ? sli_dispatch_alloc0 (bytes, site)
+                     : sli_dispatch_alloc (bytes, site);
 
   assert_here (block == NULL || ((uintptr_t) block & (alignment - 1)) == 0);
   if (block != NULL && is_noted (alignment, size))
@@ -96,7 +98,7 @@ alloc_by_class (size_t alignment, size_t size, const void *site)
 }
 
 static void *
-attempt_aligned (size_t alignment, size_t size, const void *site)
+attempt (size_t alignment, size_t size, bool zero, const void *site)
 {
   size_t bytes = align_up (size, alignment);
   void *block;
@@ -105,7 +107,7 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
   if (UNLIKELY (bytes < size || bytes > PTRDIFF_MAX))
     return NULL;
   if (is_aligned_by_class (alignment, class_bytes (alignment, size)))
-    return alloc_by_class (alignment, size, site);
+    return alloc_by_class (alignment, size, zero, site);
   TRACE_INTERNAL (block = sli_os_aligned_alloc (
       bytes + sli_dispatch.zone_bytes, alignment));
   if (block != NULL && sli_dispatch.registers
@@ -114,66 +116,68 @@ attempt_aligned (size_t alignment, size_t size, const void *site)
       TRACE_INTERNAL (free (block));
       return NULL;
     }
-  if (block != NULL)
-    sli_dispatch_count_malloc ();
-  return block;
+  if (block == NULL)
+    return NULL;
+  sli_dispatch_count_malloc ();
+  return zero ? memset (block, 0, size) : block;
 }
 
 static void *
-alloc_rounded (size_t alignment, size_t size, bool may_fail, const void *site)
+attempt_aligned (size_t alignment, size_t size, const void *site)
+{
+  return attempt (alignment, size, false, site);
+}
+
+static void *
+attempt_aligned0 (size_t alignment, size_t size, const void *site)
+{
+  return attempt (alignment, size, true, site);
+}
+
+static void *
+alloc_rounded (Attempt make, size_t alignment, size_t size, bool may_fail,
+               const void *site)
 {
   void *block;
 
   dispatch_make_ready ();
   if (size == 0)
     return NULL;
-  block = attempt_aligned (alignment, size, site);
+  block = make (alignment, size, site);
   if (UNLIKELY (block == NULL))
-    block = sli_oom_retry (attempt_aligned, alignment, size, may_fail, site);
+    block = sli_oom_retry (make, alignment, size, may_fail, site);
   if (trace_is_on ())
     sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
   assert_here (block != NULL || may_fail);
   return block;
 }
 
-static void *
-alloc_aligned (size_t alignment, size_t size, bool may_fail,
-               const char *operation, const void *site)
-{
-  check_alignment (alignment, size, operation, NULL);
-  return alloc_rounded (alignment, size, may_fail, site);
-}
-
 void *
 slice_alloc_aligned (size_t alignment, size_t size)
 {
-  return alloc_aligned (alignment, size, false, "slice_alloc_aligned",
-                        CALL_SITE);
+  check_alignment (alignment, size, "slice_alloc_aligned", NULL);
+  return alloc_rounded (attempt_aligned, alignment, size, false, CALL_SITE);
 }
 
 void *
 slice_try_alloc_aligned (size_t alignment, size_t size)
 {
-  return alloc_aligned (alignment, size, true, "slice_try_alloc_aligned",
-                        CALL_SITE);
+  check_alignment (alignment, size, "slice_try_alloc_aligned", NULL);
+  return alloc_rounded (attempt_aligned, alignment, size, true, CALL_SITE);
 }
 
 void *
 slice_alloc0_aligned (size_t alignment, size_t size)
 {
-  void *block = alloc_aligned (alignment, size, false, "slice_alloc0_aligned",
-                               CALL_SITE);
-
-  return block != NULL ? memset (block, 0, size) : NULL;
+  check_alignment (alignment, size, "slice_alloc0_aligned", NULL);
+  return alloc_rounded (attempt_aligned0, alignment, size, false, CALL_SITE);
 }
 
 void *
 slice_try_alloc0_aligned (size_t alignment, size_t size)
 {
-  void *block = alloc_aligned (alignment, size, true,
-                               "slice_try_alloc0_aligned", CALL_SITE);
-
-  return block != NULL ? memset (block, 0, size) : NULL;
+  check_alignment (alignment, size, "slice_try_alloc0_aligned", NULL);
+  return alloc_rounded (attempt_aligned0, alignment, size, true, CALL_SITE);
 }
 
 static void
@@ -239,11 +243,55 @@ slice_free_aligned (size_t alignment, size_t size, void *block)
 void *
 slice_try_alloc_wide_v1 (size_t alignment, size_t size)
 {
-  return alloc_rounded (alignment, size, true, CALL_SITE);
+  return alloc_rounded (attempt_aligned, alignment, size, true, CALL_SITE);
 }
 
 void
 slice_free_wide_v1 (size_t alignment, size_t size, void *block)
 {
   free_rounded (alignment, size, block, "slice_free_aligned", CALL_SITE);
+}
+
+/* Returns true if the C library's realloc() may resize a block: nothing has to
+ * know of its old address before that is freed. */
+static bool
+may_realloc (size_t alignment, size_t old_size, size_t size)
+{
+  return dispatch_goes_to_malloc (old_size) && dispatch_goes_to_malloc (size)
+         && alignment <= ALIGNMENT_OF_MALLOC && size <= PTRDIFF_MAX - alignment
+         && is_aligned_by_class (alignment, class_bytes (alignment, old_size))
+         && is_aligned_by_class (alignment, class_bytes (alignment, size))
+         && !sli_dispatch.registers && sli_dispatch.zone_bytes == 0
+         && !trace_is_on ();
+}
+
+static void *
+malloc_resize (size_t old_size, size_t size, void *block)
+{
+  void *moved;
+
+  if (UNLIKELY (chunk_may_be_at (block)))
+    sli_dispatch_report_chunk (old_size, block, "slice_free_aligned");
+  TRACE_INTERNAL (moved = sli_os_realloc (block, old_size, size));
+  if (UNLIKELY (moved == NULL) && slice_trim (0) > 0)
+    TRACE_INTERNAL (moved = sli_os_realloc (block, old_size, size));
+  return moved;
+}
+
+void *
+slice_try_resize_wide_v1 (size_t alignment, size_t old_size, size_t size,
+                          void *block)
+{
+  void *moved;
+
+  assert_here (block != NULL && old_size > 0 && size > 0);
+  dispatch_make_ready ();
+  if (may_realloc (alignment, old_size, size))
+    return malloc_resize (old_size, class_bytes (alignment, size), block);
+  moved = alloc_rounded (attempt_aligned, alignment, size, true, CALL_SITE);
+  if (moved == NULL)
+    return NULL;
+  memcpy (moved, block, old_size < size ? old_size : size);
+  free_rounded (alignment, old_size, block, "slice_free_aligned", CALL_SITE);
+  return moved;
 }

@@ -40,6 +40,42 @@ slice_try_alloc_slow_v1 (size_t size)
   return LOAD_ACQUIRE (&sli_dispatch.calls.try_alloc_any) (size, CALL_SITE);
 }
 
+COMMON_TEXT static void *
+alloc0_any (size_t size, bool may_fail, const void *site)
+{
+  void *block;
+
+  dispatch_make_ready ();
+  if (UNLIKELY (dispatch_goes_to_malloc (size)))
+    {
+      block = sli_dispatch_large0 (size, may_fail, site);
+      if (trace_is_on ())
+        sli_trace_alloc (SLICE_TRACE_SLICE, block, size);
+      return block;
+    }
+  block = may_fail
+              ? LOAD_ACQUIRE (&sli_dispatch.calls.try_alloc_any) (size, site)
+              : LOAD_ACQUIRE (&sli_dispatch.calls.alloc_any) (size, site);
+  return block != NULL ? memset (block, 0, size) : NULL;
+}
+
+COMMON_TEXT void *
+slice_alloc0_slow_v1 (size_t size)
+{
+  void *block;
+
+  if (dispatch_is_fast (size)
+      && LIKELY ((block = sli_magazine_alloc (SLICE_CLASS_V1 (size))) != NULL))
+    return memset (block, 0, size);
+  return alloc0_any (size, false, CALL_SITE);
+}
+
+void *
+slice_try_alloc0_slow_v1 (size_t size)
+{
+  return alloc0_any (size, true, CALL_SITE);
+}
+
 COMMON_TEXT void
 slice_free_slow_v1 (size_t size, void *block)
 {

@@ -54,7 +54,7 @@ sli_dispatch_count_malloc_free (void)
 }
 
 static void *
-malloc_alloc (size_t size, const void *site)
+malloc_alloc (size_t size, bool zero, const void *site)
 {
   void *block;
 
@@ -65,7 +65,7 @@ malloc_alloc (size_t size, const void *site)
       return NULL;
     }
   TRACE_INTERNAL (
-      block = sli_os_malloc (size + sli_dispatch.zone_bytes, false));
+      block = sli_os_malloc (size + sli_dispatch.zone_bytes, zero));
   if (block == NULL)
     return NULL;
   if (sli_dispatch.registers && !sli_checking_add_large (block, size, site))
@@ -145,12 +145,23 @@ COMMON_TEXT void *
 sli_dispatch_alloc (size_t size, const void *site)
 {
   if (dispatch_goes_to_malloc (size))
-    return malloc_alloc (size, site);
+    return malloc_alloc (size, false, site);
   if (sli_dispatch.path == PATH_MAGAZINES)
     return sli_magazine_alloc (SLICE_CLASS_V1 (size));
   if (sli_dispatch.path == PATH_CHECKING)
     return sli_dispatch.untraced.alloc (size, site);
   return sli_magazine_alloc_slab (SLICE_CLASS_V1 (size));
+}
+
+void *
+sli_dispatch_alloc0 (size_t size, const void *site)
+{
+  void *block;
+
+  if (dispatch_goes_to_malloc (size))
+    return malloc_alloc (size, true, site);
+  block = sli_dispatch_alloc (size, site);
+  return block != NULL ? memset (block, 0, size) : NULL;
 }
 
 /* --- any size, any block, and no memory --------------------------------- */
@@ -174,6 +185,23 @@ alloc_any (size_t size, bool may_fail, const void *site)
     block = sli_oom_retry (attempt_block, 0, size, may_fail, site);
   assert_here (block != NULL || may_fail);
   return block;
+}
+
+static void *
+attempt_block0 (size_t alignment UNUSED, size_t size, const void *site)
+{
+  return sli_dispatch_alloc0 (size, site);
+}
+
+void *
+sli_dispatch_large0 (size_t size, bool may_fail, const void *site)
+{
+  void *block = sli_dispatch_alloc0 (size, site);
+
+  assert_here (size > 0 && dispatch_goes_to_malloc (size));
+  return LIKELY (block != NULL)
+             ? block
+             : sli_oom_retry (attempt_block0, 0, size, may_fail, site);
 }
 
 static void

@@ -93,6 +93,10 @@ _Noreturn void sli_dispatch_report_chunk (size_t size, const void *block,
 
 /* Allocates a block of any size but 0; NULL: no memory.  site: CALL_SITE. */
 void *sli_dispatch_alloc (size_t size, const void *site);
+void *sli_dispatch_alloc0 (size_t size, const void *site);
+/* A zeroed block of malloc, not traced: memory that is new from the system is
+ * not touched. */
+void *sli_dispatch_large0 (size_t size, bool may_fail, const void *site);
 void sli_dispatch_free (size_t size, void *block, const char *operation,
                         const void *site);
 

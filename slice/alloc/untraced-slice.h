@@ -25,6 +25,8 @@
 
 #define slice_alloc_slow_v1 sli_untraced_alloc_slow
 #define slice_try_alloc_slow_v1 sli_untraced_try_alloc_slow
+#define slice_alloc0_slow_v1 sli_untraced_alloc0_slow
+#define slice_try_alloc0_slow_v1 sli_untraced_try_alloc0_slow
 #define slice_free_slow_v1 sli_untraced_free_slow
 #define slice_free_bulk sli_untraced_free_bulk
 

@@ -36,6 +36,31 @@ sli_untraced_try_alloc_slow (size_t size)
   return sli_dispatch.untraced.try_alloc_any (size, CALL_SITE);
 }
 
+static void *
+untraced_alloc0 (size_t size, bool may_fail, const void *site)
+{
+  void *block;
+
+  dispatch_make_ready ();
+  if (dispatch_goes_to_malloc (size))
+    return sli_dispatch_large0 (size, may_fail, site);
+  block = may_fail ? sli_dispatch.untraced.try_alloc_any (size, site)
+                   : sli_dispatch.untraced.alloc_any (size, site);
+  return block != NULL ? memset (block, 0, size) : NULL;
+}
+
+void *
+sli_untraced_alloc0_slow (size_t size)
+{
+  return untraced_alloc0 (size, false, CALL_SITE);
+}
+
+void *
+sli_untraced_try_alloc0_slow (size_t size)
+{
+  return untraced_alloc0 (size, true, CALL_SITE);
+}
+
 CONTEXT_TEXT void
 sli_untraced_free_slow (size_t size, void *block)
 {

@@ -17,6 +17,8 @@
 /* As slice_alloc_slow_v1() and the others in slice.h. */
 void *sli_untraced_alloc_slow (size_t size);
 void *sli_untraced_try_alloc_slow (size_t size);
+void *sli_untraced_alloc0_slow (size_t size);
+void *sli_untraced_try_alloc0_slow (size_t size);
 void sli_untraced_free_slow (size_t size, void *block);
 
 /* As slice_free_bulk(), of blocks that hold nodes: messages name

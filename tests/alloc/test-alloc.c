@@ -16,6 +16,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { SIZE_LAST = 5000 };
 
@@ -360,6 +361,103 @@ static void
 test_arrays (void)
 {
   in_each_mode (arrays);
+}
+
+enum { UNTOUCHED_BYTES = 64 << 20 };
+
+/* Few of its pages are in memory: those at its ends, which may be huge. */
+static void
+assert_untouched (const char *block)
+{
+  size_t page = sli_os_page_bytes (), n = UNTOUCHED_BYTES / page - 1;
+  unsigned char *in_memory = g_malloc (n);
+  size_t n_in_memory = 0;
+
+  g_assert_nonnull (block);
+  if (mincore ((char *) align_up ((uintptr_t) block, page), n * page,
+               (void *) in_memory)
+      == 0)
+    for (size_t i = 0; i < n; i++)
+      n_in_memory += in_memory[i] & 1;
+  g_free (in_memory);
+  if (!test_is_slow ())
+    g_assert_cmpuint (n_in_memory, <=, n / 4);
+  for (size_t i = 0; i < UNTOUCHED_BYTES; i += page / 2)
+    g_assert_cmpint (block[i], ==, 0);
+}
+
+/* Large zeroes are the system's, which does not clear twice. */
+static void
+large_zeroes (void)
+{
+  const size_t n = UNTOUCHED_BYTES / 2;
+  char *blocks[] = { slice_alloc0 (UNTOUCHED_BYTES),
+                     slice_try_alloc0 (UNTOUCHED_BYTES),
+                     slice_alloc0_n (n, 2),
+                     slice_alloc0_aligned (16, UNTOUCHED_BYTES),
+                     slice_try_alloc0_aligned (8, UNTOUCHED_BYTES) };
+  char *wide = slice_alloc0_aligned (64, UNTOUCHED_BYTES);
+
+  for (size_t i = 0; i < G_N_ELEMENTS (blocks); i++)
+    assert_untouched (blocks[i]);
+  g_assert_true (test_is_zero (wide, UNTOUCHED_BYTES));
+  slice_free1 (UNTOUCHED_BYTES, blocks[0]);
+  slice_free1 (UNTOUCHED_BYTES, blocks[1]);
+  slice_free_n (n, 2, blocks[2]);
+  slice_free_aligned (16, UNTOUCHED_BYTES, blocks[3]);
+  slice_free_aligned (8, UNTOUCHED_BYTES, blocks[4]);
+  slice_free_aligned (64, UNTOUCHED_BYTES, wide);
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_large_zeroes (void)
+{
+  in_each_mode (large_zeroes);
+}
+
+/* From each size to each: slices and mallocs, with the alignment. */
+static void
+resizes (void)
+{
+  static const size_t sizes[] = { 1, 24, 2064, 2065, 5000, 300000 };
+  static const size_t alignments[] = { 8, 16, 64, 8192 };
+  const size_t n = G_N_ELEMENTS (sizes);
+
+  for (size_t i = 0; i < n * n * G_N_ELEMENTS (alignments); i++)
+    {
+      size_t from = sizes[i % n], to = sizes[i / n % n];
+      size_t alignment = alignments[i / n / n];
+      char *block = slice_try_alloc_wide_v1 (alignment, from), *moved;
+      char *copy = g_malloc (from);
+
+      test_fill (block, from, 1);
+      test_fill (copy, from, 1);
+      moved = slice_try_resize_wide_v1 (alignment, from, to, block);
+      g_assert_cmpuint ((uintptr_t) moved % alignment, ==, 0);
+      g_assert_cmpmem (moved, MIN (from, to), copy, MIN (from, to));
+      test_fill (moved, to, 2);
+      slice_free_wide_v1 (alignment, to, moved);
+      g_free (copy);
+    }
+  /* Without memory the block stays. */
+  for (size_t i = 0; i < n; i++)
+    {
+      char *block = slice_try_alloc_wide_v1 (8, sizes[i]);
+
+      test_fill (block, sizes[i], 1);
+      g_assert_null (slice_try_resize_wide_v1 (8, sizes[i], PTRDIFF_MAX - 99,
+                                               block));
+      g_assert_true (test_is_filled (block, sizes[i], 1));
+      slice_free_wide_v1 (8, sizes[i], block);
+    }
+  g_assert_cmpuint (test_live (), ==, 0);
+}
+
+static void
+test_resizes (void)
+{
+  in_each_mode (resizes);
 }
 
 static const size_t borders[] = {
@@ -1324,6 +1422,8 @@ main (int argc, char **argv)
   test_add ("/slice/alloc/chain", test_chain);
   test_add ("/slice/alloc/chain-counters", test_chain_counters);
   test_add ("/slice/alloc/arrays", test_arrays);
+  test_add ("/slice/alloc/large-zeroes", test_large_zeroes);
+  test_add ("/slice/alloc/resizes", test_resizes);
   test_add_death ("/slice/alloc/death/overflow", death_overflow);
   test_add_death ("/slice/alloc/death/overflow-zeroed",
                   death_overflow_zeroed);

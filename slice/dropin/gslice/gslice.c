@@ -86,6 +86,15 @@ alloc_slow (size_t size)
   return slice_alloc_slow_v1 (size);
 }
 
+NOINLINE static void *
+alloc0_slow (size_t size)
+{
+  dropin_make_ready ();
+  if (dropin.counts && size != 0)
+    COUNT_UP_SHARED (&dropin.n_allocs, 1);
+  return slice_alloc0_slow_v1 (size);
+}
+
 static inline void *
 block_alloc (size_t size)
 {
@@ -163,9 +172,10 @@ g_slice_alloc (size_t block_size)
 void *
 g_slice_alloc0 (size_t block_size)
 {
-  void *block = block_alloc (block_size);
+  void *block = SLICE_POP_V1 (block_size);
 
-  return block == NULL ? NULL : memset (block, 0, block_size);
+  return LIKELY (block != NULL) ? memset (block, 0, block_size)
+                                : alloc0_slow (block_size);
 }
 
 void *
