@@ -241,6 +241,7 @@ EXTRA_DIST += \
 	%D%/rust/collections/Cargo.toml \
 	%D%/rust/collections/src/lib.rs \
 	%D%/rust/collections/tests/collections.rs \
+	%D%/rust/collections/tests/resize.rs \
 	%D%/rust/peers/Cargo.lock \
 	%D%/rust/peers/Cargo.toml \
 	%D%/rust/peers/src/main.rs \

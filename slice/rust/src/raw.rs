@@ -12,6 +12,9 @@ use core::mem::{align_of, size_of};
 /// SLICE_SIZE_MAX
 pub const SIZE_MAX: usize = 2064;
 
+/// The largest alignment of slice_alloc_aligned()
+const ALIGNMENT_MAX: usize = 4096;
+
 /// SLICE_CLASS_V1
 #[doc(hidden)]
 pub const fn class(size: usize) -> usize {
@@ -57,6 +60,15 @@ extern "C" {
     fn slice_free_slow_v1(size: usize, block: *mut c_void);
     fn slice_try_alloc_wide_v1(alignment: usize, size: usize) -> *mut c_void;
     fn slice_free_wide_v1(alignment: usize, size: usize, block: *mut c_void);
+    fn slice_try_resize_wide_v1(
+        alignment: usize,
+        old_size: usize,
+        size: usize,
+        block: *mut c_void,
+    ) -> *mut c_void;
+    #[cold]
+    fn slice_try_alloc0_slow_v1(size: usize) -> *mut c_void;
+    fn slice_try_alloc0_aligned(alignment: usize, size: usize) -> *mut c_void;
     #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64")))]
     fn slice_try_alloc(size: usize) -> *mut c_void;
     #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64")))]
@@ -180,6 +192,63 @@ pub fn try_alloc(layout: Layout) -> *mut u8 {
     } else {
         // SAFETY: any power of two, any size.
         unsafe { slice_try_alloc_wide_v1(layout.align(), layout.size()).cast() }
+    }
+}
+
+/// A zeroed block, or null.  The size of the layout is not 0.
+#[inline(always)]
+pub fn try_alloc_zeroed(layout: Layout) -> *mut u8 {
+    if layout.size() > SIZE_MAX {
+        return try_alloc_zeroed_large(layout);
+    }
+    let block = try_alloc(layout);
+    if !block.is_null() {
+        // SAFETY: the block has that many bytes.
+        unsafe { block.write_bytes(0, layout.size()) };
+    }
+    block
+}
+
+/// The C library's calloc, which knows what is new, unless the alignment is
+/// too large for it.
+#[cold]
+fn try_alloc_zeroed_large(layout: Layout) -> *mut u8 {
+    // SAFETY: any size; a power of two up to 4096, or any.
+    unsafe {
+        if is_aligned_by_size(layout) {
+            return slice_try_alloc0_slow_v1(layout.size()).cast();
+        }
+        if layout.align() <= ALIGNMENT_MAX {
+            return slice_try_alloc0_aligned(layout.align(), layout.size()).cast();
+        }
+        let block: *mut u8 = slice_try_alloc_wide_v1(layout.align(), layout.size()).cast();
+        if !block.is_null() {
+            block.write_bytes(0, layout.size());
+        }
+        block
+    }
+}
+
+/// Resizes a block, or returns null and leaves it.  Large blocks are resized by
+/// the C library's realloc, others copied.
+///
+/// # Safety
+/// As for `free`; the new size is not 0, and a layout of it and the old
+/// alignment is valid.
+#[inline]
+pub unsafe fn try_resize(block: *mut u8, old: Layout, new_size: usize) -> *mut u8 {
+    // SAFETY: the caller's; a new block is another one.
+    unsafe {
+        if old.size() > SIZE_MAX && new_size > SIZE_MAX {
+            return slice_try_resize_wide_v1(old.align(), old.size(), new_size, block.cast())
+                .cast();
+        }
+        let moved = try_alloc(Layout::from_size_align_unchecked(new_size, old.align()));
+        if !moved.is_null() {
+            moved.copy_from_nonoverlapping(block, old.size().min(new_size));
+            free(block, old);
+        }
+        moved
     }
 }
 

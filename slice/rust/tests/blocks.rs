@@ -60,6 +60,75 @@ fn collections() {
     assert_eq!(tree.len(), 20_000);
 }
 
+/// KiB of the process in memory.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|l| l.starts_with("VmRSS:")).unwrap_or("VmRSS: 0 kB");
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn large_zeroes_are_not_touched() {
+    const BYTES: usize = 1 << 30;
+    let before = resident();
+    let zeroes = vec![0u8; BYTES];
+    let wide = vec![0u128; BYTES / 16];
+    assert!(zeroes.iter().step_by(1 << 22).all(|b| *b == 0));
+    assert!(wide.iter().step_by(1 << 18).all(|w| *w == 0));
+    // Two times 256 pages were read; huge ones may lie there, but not all.
+    assert!(resident() < before + (2 * BYTES / 1024) * 3 / 4);
+}
+
+#[test]
+fn zeroed_blocks_are_zero() {
+    #[repr(align(64))]
+    #[derive(Clone, Copy)]
+    struct Wide(#[allow(dead_code)] u8);
+    for size in (1..3000).chain([5_000, 70_000, 400_000]) {
+        drop(vec![0xa5u8; size]);
+        assert!(vec![0u8; size].iter().all(|b| *b == 0), "{size}");
+        assert!(vec![0u128; size].iter().all(|w| *w == 0), "{size}");
+    }
+    drop(vec![Wide(1); 100]);
+}
+
+/// All sizes are resized to all others: from and to slices, in the C library.
+#[test]
+fn blocks_that_are_resized_keep_their_bytes() {
+    let sizes = [1, 8, 24, 100, 2_000, 2_064, 2_065, 2_073, 3_000, 100_000, 500_000];
+    for old in sizes {
+        for new in sizes {
+            let mut bytes: Vec<u8> = Vec::with_capacity(old);
+            bytes.extend((0..old.min(new)).map(|i| i as u8));
+            if new > old {
+                bytes.reserve_exact(new - old);
+            } else {
+                bytes.shrink_to(new);
+            }
+            assert!(bytes.iter().enumerate().all(|(i, b)| *b == i as u8), "{old} {new}");
+            let mut words: Vec<u128> = Vec::with_capacity(old);
+            words.extend((0..old.min(new)).map(|i| i as u128));
+            words.reserve_exact(new.saturating_sub(words.len()));
+            words.shrink_to(new);
+            assert_eq!(words.as_ptr() as usize % 16, 0);
+            assert!(words.iter().enumerate().all(|(i, w)| *w == i as u128), "{old} {new}");
+        }
+    }
+}
+
+#[test]
+fn a_large_block_grows_without_a_copy() {
+    const BYTES: usize = 256 << 20;
+    let before = resident();
+    let mut bytes = vec![0u8; BYTES];
+    bytes.reserve_exact(BYTES); // a copy would touch all pages of the new one
+    // Where blocks are registered, they are copied.
+    if std::env::var_os("SLICE_OPTIONS").is_none() {
+        assert!(resident() < before + BYTES / 1024 / 2);
+    }
+    assert!(bytes.capacity() >= 2 * BYTES && bytes[BYTES - 1] == 0);
+}
+
 #[test]
 fn alignments() {
     #[repr(align(16))]

@@ -76,11 +76,92 @@ unsafe impl Allocator for InSlices {
     }
 
     #[inline]
+    fn allocate_zeroed(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        if layout.size() == 0 {
+            return Ok(nothing(layout));
+        }
+        // SAFETY: the size is not 0.
+        match NonNull::new(unsafe { Slices.alloc_zeroed(layout) }) {
+            Some(block) => Ok(NonNull::slice_from_raw_parts(block, layout.size())),
+            None => Err(AllocError),
+        }
+    }
+
+    #[inline]
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
         if layout.size() != 0 {
             // SAFETY: the caller's; it was allocated above.
             unsafe { Slices.dealloc(block.as_ptr(), layout) }
         }
+    }
+
+    #[inline]
+    unsafe fn grow(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: the caller's.
+        unsafe { self.resize(block, old, new) }
+    }
+
+    #[inline]
+    unsafe fn grow_zeroed(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        if old.size() == 0 {
+            return self.allocate_zeroed(new);
+        }
+        // SAFETY: the caller's; the new block is not smaller.
+        unsafe {
+            let grown = self.resize(block, old, new)?;
+            let rest = grown.cast::<u8>().as_ptr().add(old.size());
+            rest.write_bytes(0, new.size() - old.size());
+            Ok(grown)
+        }
+    }
+
+    #[inline]
+    unsafe fn shrink(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: the caller's.
+        unsafe { self.resize(block, old, new) }
+    }
+}
+
+impl InSlices {
+    /// # Safety
+    /// The block is of this allocator, with the layout `old`.
+    unsafe fn resize(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        if old.size() != 0 && new.size() != 0 && old.align() == new.align() {
+            // SAFETY: the caller's; the new layout is a valid one.
+            let moved = unsafe { Slices.realloc(block.as_ptr(), old, new.size()) };
+            return match NonNull::new(moved) {
+                Some(moved) => Ok(NonNull::slice_from_raw_parts(moved, new.size())),
+                None => Err(AllocError),
+            };
+        }
+        let moved = self.allocate(new)?;
+        // SAFETY: the smaller one's bytes; the new block is another one.
+        unsafe {
+            let n = old.size().min(new.size());
+            moved.cast::<u8>().as_ptr().copy_from_nonoverlapping(block.as_ptr(), n);
+            self.deallocate(block, old);
+        }
+        Ok(moved)
     }
 }
 
