@@ -209,9 +209,47 @@ test_pages_file (void)
   g_test_trap_assert_passed ();
 }
 
+/* What source.h says of a buffer of that size, wherever it lies. */
+static void
+fill_buffer (size_t bytes, size_t least_percent)
+{
+  char *memory = g_malloc (bytes + 4 * MIB_BYTES);
+  uintptr_t start
+      = ((uintptr_t) memory + 2 * MIB_BYTES - 1) & -(2 * MIB_BYTES);
+  const SliceSource *source
+      = slice_source_fixed_new ((char *) start + 4096, bytes);
+  size_t n = 0;
+
+  slice_set_option (SLICE_OPTION_FORCE_POOL, 1);
+  slice_set_option (SLICE_OPTION_ALWAYS_MALLOC, 0);
+  g_assert_cmpint (slice_set_source (source), ==, SLICE_SET_OK);
+  while (slice_try_alloc (1024) != NULL)
+    n++;
+  g_assert_cmpuint (n * 1024, >=, bytes / 100 * least_percent);
+  g_assert_cmpuint (n * 1024, <=, bytes);
+}
+
+static void
+test_pages_buffer (gconstpointer data)
+{
+  const size_t *mibs_and_percent = data;
+
+  if (g_test_subprocess ())
+    {
+      fill_buffer (mibs_and_percent[0] * MIB_BYTES, mibs_and_percent[1]);
+      return;
+    }
+  if (skip_checked ("blocks are larger"))
+    return;
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+}
+
 int
 main (int argc, char **argv)
 {
+  static const size_t buffers[][2] = { { 8, 50 }, { 16, 70 }, { 64, 90 } };
+
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slice/source-use/ended", test_ended);
   g_test_add_func ("/slice/source-use/context", test_ended_in_context);
@@ -223,5 +261,11 @@ main (int argc, char **argv)
   g_test_add_func ("/slice/source-use/misuse/context", test_misuse_context);
   g_test_add_func ("/slice/source-use/pages/huge", test_pages_huge);
   g_test_add_func ("/slice/source-use/pages/file", test_pages_file);
+  g_test_add_data_func ("/slice/source-use/pages/buffer-8", buffers[0],
+                        test_pages_buffer);
+  g_test_add_data_func ("/slice/source-use/pages/buffer-16", buffers[1],
+                        test_pages_buffer);
+  g_test_add_data_func ("/slice/source-use/pages/buffer-64", buffers[2],
+                        test_pages_buffer);
   return g_test_run ();
 }
