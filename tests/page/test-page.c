@@ -1130,6 +1130,32 @@ run_apart (TestBody body)
   g_free (said);
 }
 
+/* No extent is mapped that can't hold the run. */
+static void
+use_large_run (void)
+{
+  enum { N_GRANULES = 32 };
+  void *record;
+  bool is_zero;
+
+  test_pages_init (&pages);
+  pages_map = pages.source.map;
+  pages.source.map = map_small_only;
+  begin ();
+  largest_piece = N_GRANULES * sli_page_granule_bytes ();
+  g_assert_null (sli_page_alloc_run (N_GRANULES, &record, &is_zero));
+  g_assert_cmpint (pages.n_maps, ==, 0);
+  largest_piece *= 2;
+  g_assert_nonnull (sli_page_alloc_run (N_GRANULES, &record, &is_zero));
+  g_assert_cmpint (pages.n_maps, ==, 1);
+}
+
+static void
+test_source_of_pieces_too_small (void)
+{
+  run_apart (use_large_run);
+}
+
 /* Extents become smaller by half until the source has the memory. */
 static void
 test_source_of_small_pieces (void)
@@ -1843,6 +1869,8 @@ main (int argc, char **argv)
                   test_source_fails_at_once);
   test_add ("/slice/page/source-of-small-pieces",
             test_source_of_small_pieces);
+  test_add ("/slice/page/source-of-pieces-too-small",
+            test_source_of_pieces_too_small);
   test_add ("/slice/page/source-repeats", test_source_repeats);
   test_add ("/slice/page/source-breaks-alignment",
             test_source_breaks_alignment);
