@@ -110,3 +110,18 @@ installed_compilers ()
     ! command -v "$compiler" > /dev/null 2>&1 || echo "$compiler"
   done
 }
+
+# libcxx_compiler: the first clang++ that has libc++ with std::pmr (from version
+# 16 on); nothing if there is none
+libcxx_compiler ()
+{
+  for compiler in "${CLANGXX-}" \
+                  $(installed_compilers | sed -n 's/^clang/&++/p'); do
+    if test -n "$compiler" && echo '#include <memory_resource>' \
+      | $compiler -std=c++17 -stdlib=libc++ -x c++ -fsyntax-only - 2> /dev/null
+    then
+      echo "$compiler"
+      return
+    fi
+  done
+}

@@ -3,10 +3,10 @@
 # language
 #
 # Without exceptions, no memory ends the program by the library's own words,
-# after the failure handler was asked.  In the second tier the containers
-# (test-containers.cc) with optimisation, which the build's own program goes
-# without; with SLICE_TEST_MATRIX=1 in C++11 to C++23 by each compiler, and with
-# the sanitizers.
+# after the failure handler was asked.  In the second tier test-containers.cc
+# with optimisation, which the build's own program goes without, and
+# test-allocators.cc; with SLICE_TEST_MATRIX=1 in C++11 to C++23 by each compiler
+# with each standard library, with their checks, and with the sanitizers.
 #
 # SPDX-License-Identifier: MIT
 
@@ -688,6 +688,14 @@ for level in $large_levels "-O2 $limit"; do
   expect_none "no warning: $level" "$(large "$level")"
 done
 
+# containers SOURCE COMPILER FLAGS: what it says beside its results
+containers ()
+{
+  ($2 $3 -O1 -g1 $flags "$1" $libs \
+     -o "$temporary/containers" && "$temporary/containers" \
+     || echo "status $?") 2>&1 | grep -vE '^ok|^1\.\.[0-9]*$'
+}
+
 # in_language COMPILER FLAGS: the containers
 in_language ()
 {
@@ -696,25 +704,41 @@ in_language ()
     skip "containers: $1 $2" "not known here"
     return
   fi
-  said=$($1 $2 -O1 -g1 $flags "$top_srcdir/tests/cxx/test-containers.cc" \
-           $libs -o "$temporary/containers" 2>&1 \
-         && "$temporary/containers" 2>&1)
-  expect_none "containers: $1 $2" \
-    "$(echo "$said" | grep -vE '^ok|^1\.\.[0-9]*$')"
+  for program in test-containers test-allocators; do
+    expect_none "$program: $1 $2" \
+      "$(containers "$top_srcdir/tests/cxx/$program.cc" "$1" "$2")"
+  done
 }
 
-test "${SLICE_TEST_TIER:-1}" = 1 || in_language "$CXX" -std=c++17
+if test "${SLICE_TEST_TIER:-1}" != 1; then
+  in_language "$CXX" -std=c++17
+  # Can it fail?
+  mkdir -p "$temporary/stays/slice"
+  sed 's/true_type \(propagate_on_container_swap\)/false_type \1/' \
+    "$top_srcdir/slice/slice-strategy.hpp" \
+    > "$temporary/stays/slice/slice-strategy.hpp"
+  expect_found "an allocator that a swap leaves behind is found" \
+    'containers take an owner along' \
+    "$(containers "$top_srcdir/tests/cxx/test-allocators.cc" "$CXX" \
+       "-std=c++17 -fsyntax-only -I$temporary/stays")"
+fi
 
+# The sanitizer's run time of clang is in the program; the library sees it by
+# -rdynamic.
+sanitize="-fsanitize=address,undefined -rdynamic"
 if test -n "${SLICE_TEST_MATRIX-}"; then
-  for compiler in "$CXX" "${CLANGXX-}"; do
-    test -n "$compiler" || continue
+  for compiler in "$CXX" "${CLANGXX-}" "$(libcxx_compiler) -stdlib=libc++"; do
+    case $compiler in '' | ' '*) continue ;; esac
     for standard in 11 14 17 20 23; do
       in_language "$compiler" "-std=c++$standard"
     done
     in_language "$compiler" "-std=c++2b"
-    in_language "$compiler" "-std=c++17 -fsanitize=address,undefined"
+    in_language "$compiler" "-std=c++17 $sanitize"
     in_language "$compiler" "-std=c++17 -O3"
   done
+  in_language "$CXX" "-std=c++17 -D_GLIBCXX_DEBUG"
+  in_language "$(libcxx_compiler)" "-std=c++20 -stdlib=libc++ $sanitize \
+-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_DEBUG"
 fi
 
 finish

@@ -8,13 +8,13 @@ if WITH_TESTS
 check_PROGRAMS += $(cxx_tests)
 TESTS += $(cxx_tests) %D%/check-cxx.sh %D%/check-cxx-types.sh \
 	%D%/check-modules.sh %D%/check-rtti.sh
-tiered_tests += %D%/check-cxx.sh
+tiered_tests += %D%/check-cxx.sh %D%/check-rtti.sh
 endif
 endif
 %C%_test_hpp_SOURCES = %D%/test-hpp.cc
 %C%_test_hpp_CXXFLAGS = $(AM_CXXFLAGS) -std=c++17
 %C%_test_hpp_LDADD = $(slice_test_libs) $(SLICE_DL_LIBS)
-%C%_test_containers_SOURCES = %D%/test-containers.cc
+%C%_test_containers_SOURCES = %D%/test-containers.cc %D%/containers.h
 %C%_test_containers_LDADD = slice/libslice.la
 # Most of its time is the compiler's: it is built in the cheapest way here, and
 # by check-cxx.sh with optimisation, in the second tier.
@@ -28,3 +28,5 @@ endif
 
 dist_check_SCRIPTS += %D%/check-cxx.sh %D%/check-cxx-types.sh \
 	%D%/check-modules.sh %D%/check-rtti.sh
+# check-cxx.sh builds it, in the second tier and for each compiler.
+EXTRA_DIST += %D%/test-allocators.cc
