@@ -166,7 +166,7 @@ SLICE_API void *ralloc_named_const (const void *ctx, size_t size,
 SLICE_API void *ralloc_check_name (const void *ptr, const char *name);
 /** As ralloc_check_name(), but ends the program (208) if ptr is NULL or has
  * another name.
- * @param place  for the message, such as "file.c:12" */
+ * @param place  for the message, such as "file.c:12"; NULL: not known */
 SLICE_API void *ralloc_check_name_abort (const void *ptr, const char *name,
                                          const char *place);
 

@@ -282,7 +282,8 @@ ralloc_check_name_abort (const void *ptr, const char *name,
 
       sli_context_abort (ERROR_NODE_TYPE, ptr,
                          "%p is no `%s' but `%s': at %s", ptr, name,
-                         real != NULL ? real : "(unnamed)", place);
+                         real != NULL ? real : "(unnamed)",
+                         place != NULL ? place : "?");
     }
   return found;
 }

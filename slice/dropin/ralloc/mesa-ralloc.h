@@ -22,6 +22,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Mesa's own, if we are in its tree. */
@@ -128,7 +129,7 @@ slice_gc_bytes_ (size_t fixed, size_t size, size_t count)
 
   return __builtin_mul_overflow (size, count, &bytes)
                  || __builtin_add_overflow (bytes, fixed, &bytes)
-             ? (size_t) -1
+             ? SIZE_MAX
              : bytes;
 }
 

@@ -335,6 +335,12 @@ wrong_type (void)
   ralloc_get_type_abort (number, double);
 }
 
+static void
+wrong_type_somewhere (void)
+{
+  ralloc_check_name_abort (ralloc_typed (NULL, int), "double", NULL);
+}
+
 static const Misuse misuses[] = {
   { "free-twice", free_twice, "*error 201*", true },
   { "free-child-after-parent", free_child_after_parent, "*error 201*", true },
@@ -374,7 +380,9 @@ static const Misuse misuses[] = {
   { "damage-parent", damage_parent, "*error 203*", true },
   { "linear-of-node", linear_of_node, "*error 206*", true },
   { "resize-linear", resize_linear, "*error 213*", true },
-  { "wrong-type", wrong_type, "*error 208*double*int*", false }
+  { "wrong-type", wrong_type, "*error 208*double*int*", false },
+  { "wrong-type-somewhere", wrong_type_somewhere,
+    "*error 208*double*int*at ?*", false }
 };
 
 /* With the option debug the message says who allocated and freed the node. */
