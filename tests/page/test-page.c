@@ -1611,8 +1611,8 @@ test_source_same_address (void)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   g_assert_true (place != MAP_FAILED);
   place += -(uintptr_t) place & (REGION_BYTES - 1);
-  place_bytes_most = FIRST_BYTES;
   begin ();
+  place_bytes_most = FIRST_BYTES; /* known from here on */
   while (n_small < 2 * FIRST_UNITS)
     runs[n_small++] = sli_page_alloc_run (1, &record, &is_zero);
   g_assert_cmpint (pages.n_maps, ==, 2);
