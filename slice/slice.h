@@ -404,11 +404,8 @@ SLICE_API void *slice_try_resize_wide_v1 (size_t alignment, size_t old_size,
  *                      debug may forget who freed a block.  The smallest tables
  *                      stay, 200 kB in all, and so do each thread's lists of
  *                      freed blocks that wait: 32 kB in debug for each size
- *                      class that the thread used, until it ends.  So do the
- *                      checking modes' tags of blocks, in held_bytes: 256 KiB
- *                      for each 2 MiB, as long as a block is live in the
- *                      request of 32 MiB around them.  To a source without
- *                      advise_away() only whole requests go back (source.h)
+ *                      class that the thread used, until it ends; and 4 MiB
+ *                      of tags for each extent of 32 MiB with a live block
  * @return              bytes given back to the system, by which
  *                      SliceStats.held_bytes falls and returned_bytes grows
  *                      during the call

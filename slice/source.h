@@ -43,7 +43,8 @@ struct SliceSource
    * stay mapped.  True if they read as zero afterwards.  NULL: the source
    * cannot do this, and slices return memory by unmap() alone: a whole request
    * when nothing in it is in use, not even a record of the library's own
-   * (SliceStats.meta_bytes).  A request of 32 MiB may stay for a record. */
+   * (SliceStats.meta_bytes).  A request of 32 MiB may stay for a record, and
+   * slice_trim (0) returns nothing of one that has a live block. */
   bool (*advise_away) (const SliceSource *source, void *address,
                        size_t bytes);
 
