@@ -4,6 +4,8 @@
 //! A scope's lifetime `'s` is its own and no other's (it is invariant, and a
 //! scope is only lent to a function that must do for every lifetime).  So what
 //! lives in a scope cannot leave its function, and scopes cannot be swapped.
+//! What the values refer to lives for `'env`, which outlives each `'s`, as in
+//! `std::thread::scope`.
 
 use core::alloc::Layout;
 use core::ffi::c_void;
@@ -62,11 +64,13 @@ struct Cleanup {
 }
 
 /// A place for objects that all go at once.
-pub struct Scope<'s> {
+pub struct Scope<'s, 'env: 's> {
     linear: NonNull<Bump>,
     cleanups: Cell<*mut Cleanup>,
     /// Invariant, and of one thread.
     lifetime: PhantomData<(*mut (), fn(&'s ()) -> &'s ())>,
+    /// Invariant, too.
+    environment: PhantomData<fn(&'env ()) -> &'env ()>,
 }
 
 /// Runs a function with a scope, and then drops what is in it, latest first.
@@ -79,10 +83,47 @@ pub struct Scope<'s> {
 /// assert_eq!(total, 45);
 /// ```
 ///
+/// Values may refer to what lives longer than the call:
+///
+/// ```
+/// struct Word<'a> { text: &'a str, next: Option<&'a Word<'a>> }
+/// let text = String::from("to be or not");
+/// let n = slice_alloc::scope(|s| {
+///     let mut list: Option<&Word> = None;
+///     for text in text.split(' ') {
+///         list = Some(s.alloc(Word { text, next: list }));
+///     }
+///     let mut n = 0;
+///     while let Some(word) = list {
+///         n += word.text.len();
+///         list = word.next;
+///     }
+///     n
+/// });
+/// assert_eq!(n, 9);
+/// ```
+///
+/// but not to what ends before the scope does:
+///
+/// ```compile_fail
+/// slice_alloc::scope(|s| {
+///     let text = String::from("short");
+///     let word: &mut &str = s.alloc(text.as_str());
+///     println!("{word}");
+/// });
+/// ```
+///
 /// Nothing of a scope can leave it:
 ///
 /// ```compile_fail
 /// let late = slice_alloc::scope(|s| s.alloc(1));
+/// ```
+///
+/// by no way that begins outside:
+///
+/// ```compile_fail
+/// let late = std::cell::Cell::new(None);
+/// slice_alloc::scope(|s| late.set(Some(&*s.alloc(1))));
 /// ```
 ///
 /// nor go to another thread's:
@@ -92,7 +133,7 @@ pub struct Scope<'s> {
 ///     std::thread::scope(|t| { t.spawn(|| { s.alloc(1); }); });
 /// });
 /// ```
-pub fn scope<R>(body: impl for<'s> FnOnce(&mut Scope<'s>) -> R) -> R {
+pub fn scope<'env, R>(body: impl for<'s> FnOnce(&mut Scope<'s, 'env>) -> R) -> R {
     // SAFETY: NULL is for the defaults.
     let linear = match NonNull::new(unsafe { slice_linear_new(ptr::null()) }) {
         Some(linear) => linear,
@@ -110,16 +151,40 @@ pub fn scope<R>(body: impl for<'s> FnOnce(&mut Scope<'s>) -> R) -> R {
     body(&mut scope)
 }
 
-impl<'s> Scope<'s> {
+impl<'s, 'env: 's> Scope<'s, 'env> {
     fn begin(linear: NonNull<Bump>) -> Self {
-        Scope { linear, cleanups: Cell::new(ptr::null_mut()), lifetime: PhantomData }
+        Scope {
+            linear,
+            cleanups: Cell::new(ptr::null_mut()),
+            lifetime: PhantomData,
+            environment: PhantomData,
+        }
     }
 
     /// Runs a function with a scope within this one, and drops what was put
     /// there.  Values of this scope stay usable; it takes no new ones
     /// meanwhile.  The memory stays for what comes next, except that of values
     /// above 64 KiB, which is returned each time.
-    pub fn scope<R>(&mut self, body: impl for<'t> FnOnce(&mut Scope<'t>) -> R) -> R {
+    ///
+    /// Values of the inner scope may refer to those of the outer one:
+    ///
+    /// ```
+    /// slice_alloc::scope(|s| {
+    ///     let outer: &u32 = s.alloc(1);
+    ///     s.scope(|t| assert_eq!(**t.alloc(outer), 1));
+    /// });
+    /// ```
+    ///
+    /// but cannot get into them:
+    ///
+    /// ```compile_fail
+    /// use std::cell::Cell;
+    /// slice_alloc::scope(|s| {
+    ///     let outer: &Cell<Option<&u32>> = s.alloc(Cell::new(None));
+    ///     s.scope(|t| outer.set(Some(t.alloc(1))));
+    /// });
+    /// ```
+    pub fn scope<R>(&mut self, body: impl for<'t> FnOnce(&mut Scope<'t, 's>) -> R) -> R {
         struct Inner(Mark);
         impl Drop for Inner {
             fn drop(&mut self) {
@@ -256,6 +321,17 @@ impl<'s> Scope<'s> {
     /// Moves a value into the scope and drops it at the scope's end, the latest
     /// first.  It may refer to nothing in a scope: its destructor could find
     /// that gone already.
+    ///
+    /// ```compile_fail
+    /// struct Looks<'a>(&'a u32);
+    /// impl Drop for Looks<'_> {
+    ///     fn drop(&mut self) { println!("{}", self.0); }
+    /// }
+    /// slice_alloc::scope(|s| {
+    ///     let n: &u32 = s.alloc(1);
+    ///     s.alloc_dropped(Looks(n));
+    /// });
+    /// ```
     pub fn alloc_dropped<T: 'static>(&self, value: T) -> &'s mut T {
         unsafe fn run<T>(value: *mut u8) {
             // SAFETY: a T that was written below, dropped once.
@@ -308,7 +384,7 @@ impl<'s> Scope<'s> {
     }
 }
 
-impl Drop for Scope<'_> {
+impl Drop for Scope<'_, '_> {
     /// All destructors, also when one of them panics; a second panic ends the
     /// program, as everywhere.
     fn drop(&mut self) {

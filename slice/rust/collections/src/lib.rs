@@ -170,11 +170,11 @@ impl InSlices {
 ///
 /// As for all that is in a scope, no memory ends the program.
 #[derive(Clone, Copy)]
-pub struct InScope<'a, 's>(pub &'a Scope<'s>);
+pub struct InScope<'a, 's, 'env>(pub &'a Scope<'s, 'env>);
 
 // SAFETY: the memory stays until the scope ends, which the allocator and its
 // copies borrow; an inner scope needs the outer one alone.
-unsafe impl Allocator for InScope<'_, '_> {
+unsafe impl Allocator for InScope<'_, '_, '_> {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         if layout.size() == 0 {
