@@ -227,8 +227,8 @@ SLICE_API void *ralloc_reference (const void *ctx, const void *ptr);
  * @param ptr  NULL does nothing
  * @return     false if ctx had neither a reference to ptr nor was its parent
  * Errors: as ralloc_free(), of both.
- * Threads: tree (both).  Cost: O(references to ptr) at most, the oldest first;
- *   how many ctx holds does not matter.  Source: talloc_unlink(). */
+ * Threads: tree (both).  Cost: O(references to ptr) or O(children of ctx),
+ *   whichever are fewer.  Source: talloc_unlink(). */
 SLICE_API bool ralloc_unlink (const void *ctx, void *ptr);
 /** The number of references to a node, its parent not counted; 0 of NULL.
  * Threads: tree.  Cost: O(references to ptr). */

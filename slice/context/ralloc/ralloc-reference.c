@@ -34,14 +34,38 @@ struct Reference
   Reference *previous;  /* the next older one; of the oldest, the youngest */
 };
 
+static inline bool
+refers_to (const Reference *child, const void *target)
+{
+  return node_is_reference (node_of (child)) && child->target == target;
+}
+
+/* The oldest reference of a context to a node, or NULL.  The steps go in turn
+ * along both lists on which it is: a node may have many holders, a context
+ * many children.  The children need not be in the order of their references,
+ * so if several refer to the node, the node's list decides. */
 static Reference *
 reference_of (const Extension *extension, const void *ctx)
 {
-  Reference *reference = extension != NULL ? extension->references : NULL;
+  Reference *at = extension != NULL ? extension->references : NULL;
+  Reference *child = node_first_child (node_of (ctx));
+  Reference *found = NULL;
+  bool is_only = true;
 
-  while (reference != NULL && node_parent (node_of (reference)) != ctx)
-    reference = reference->next;
-  return reference;
+  for (; at != NULL && node_parent (node_of (at)) != ctx; at = at->next)
+    {
+      if (child == NULL && is_only)
+        return found;
+      if (child == NULL)
+        continue;
+      if (refers_to (child, extension->owner))
+        {
+          is_only = found == NULL;
+          found = child;
+        }
+      child = node_of (child)->next;
+    }
+  return at;
 }
 
 static void

@@ -355,6 +355,60 @@ test_asked_frees_parent (void)
   g_assert_cmpuint (n_destroyed, ==, 3);
 }
 
+/* Many contexts hold a node and give it up, the youngest first: in quadratic
+ * time this would not end. */
+static void
+test_unlink_youngest (void)
+{
+  size_t n = test_is_slow () || is_checking () ? 500 : 700000;
+  void *node = ralloc_context (NULL);
+  void *top = ralloc_context (NULL);
+  void **holders = g_new (void *, n);
+
+  for (size_t i = 0; i < n; i++)
+    {
+      holders[i] = ralloc_context (top);
+      ralloc_reference (holders[i], node);
+    }
+  g_assert_cmpuint (ralloc_reference_count (node), ==, n);
+  for (size_t i = n; i-- > 0;)
+    g_assert_true (ralloc_unlink (holders[i], node));
+  g_assert_cmpuint (ralloc_reference_count (node), ==, 0);
+  g_free (holders);
+  ralloc_free (top);
+  ralloc_free (node);
+}
+
+/* A context's references in another order than the node's list has them: the
+ * oldest goes, so the node moves to the holder of the next. */
+static void
+test_unlink_oldest (void)
+{
+  void *node = ralloc_context (ralloc_context (NULL));
+  void *parent = ralloc_parent (node);
+  void *twice = ralloc_context (NULL);
+  void *between = ralloc_context (NULL);
+  void *last = ralloc_context (NULL);
+
+  ralloc_reference (last, node);
+  g_assert_true (ralloc_unlink (last, node));
+  g_assert_false (ralloc_unlink (last, node));
+  ralloc_reference (twice, node);
+  ralloc_reference (between, node);
+  ralloc_reference (twice, node);
+  ralloc_reference (last, node);
+  ralloc_context (twice);
+  g_assert_true (ralloc_unlink (twice, node));
+  g_assert_cmpuint (ralloc_reference_count (node), ==, 3);
+  ralloc_free (parent);
+  g_assert_true (ralloc_parent (node) == between);
+  ralloc_free (between);
+  g_assert_true (ralloc_parent (node) == twice);
+  ralloc_free (twice);
+  g_assert_true (ralloc_parent (node) == last);
+  ralloc_free (last);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -378,6 +432,10 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &trees[i], test_large);
       g_free (path);
     }
+  g_test_add_func ("/slice/ralloc-references/unlink-youngest",
+                   test_unlink_youngest);
+  g_test_add_func ("/slice/ralloc-references/unlink-oldest",
+                   test_unlink_oldest);
   g_test_add_func ("/slice/ralloc-references/outside", test_outside);
   g_test_add_func ("/slice/ralloc-references/held-branch", test_held_branch);
   g_test_add_func ("/slice/ralloc-references/held-holder", test_held_holder);
