@@ -59,7 +59,7 @@ malloc_alloc (size_t size, bool zero, const void *site)
   void *block;
 
   assert_here (size > 0 && dispatch_goes_to_malloc (size));
-  if (UNLIKELY (size > PTRDIFF_MAX))
+  if (UNLIKELY (size > PTRDIFF_MAX - sli_dispatch.zone_bytes))
     {
       errno = ENOMEM;
       return NULL;
